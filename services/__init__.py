@@ -1,0 +1,1 @@
+"""Macao: an event-sourced service for the five games of that name."""

@@ -1,0 +1,39 @@
+"""``macao migrate``: bring a database to the present schema."""
+
+import argparse
+import asyncio
+from typing import Final
+
+from services.cli.advice import Advice
+
+NAME: Final = "migrate"
+HELP: Final = "bring a database to the present schema"
+PASSES_ON: Final = False
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--database", metavar="URL", help="the database (MACAO_DATABASE_URL)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Apply what is missing, and say what it was."""
+    import os
+
+    import asyncpg
+
+    from services.runtime.migrate import MigrationError, migrate
+
+    url = args.database or os.environ.get("MACAO_DATABASE_URL")
+    if not url:
+        raise Advice("say which database: --database URL, or MACAO_DATABASE_URL")
+    try:
+        applied = asyncio.run(migrate(url))
+    except MigrationError as error:
+        raise Advice(str(error)) from error
+    except (OSError, asyncpg.PostgresError) as error:
+        raise Advice(f"the database cannot be reached: {error}") from error
+    for label in applied:
+        print(label)
+    print(f"{len(applied)} applied" if applied else "nothing to do: the schema is up to date")
+    return 0

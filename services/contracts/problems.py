@@ -1,0 +1,88 @@
+"""Every way in which the service says no: one catalogue for rules, problem responses and scenarios.
+
+A code is stable: clients may switch on it. Each has an HTTP status, a title, and one sentence that says
+what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+
+class ProblemKind(Struct, frozen=True):
+    """One entry of the catalogue."""
+
+    code: str
+    status: int
+    title: str
+    advice: str
+
+
+def _catalogue(*kinds: ProblemKind) -> Mapping[str, ProblemKind]:
+    return {kind.code: kind for kind in kinds}
+
+
+PROBLEMS: Final = _catalogue(
+    # What a client sent could not be read.
+    ProblemKind("malformed-request", 400, "The request cannot be read", "Compare the body with the schema of the endpoint."),
+    ProblemKind("unsupported-media-type", 415, "The body is not JSON", "Send Content-Type: application/json."),
+    ProblemKind("body-too-large", 413, "The body is too large", "No request of this API needs more than 64 KiB."),
+    ProblemKind("not-found", 404, "There is nothing here", "Check the id and the path."),
+    ProblemKind("method-not-allowed", 405, "This method is not offered here", "The Allow header lists the methods."),
+    ProblemKind("idempotency-key-missing", 400, "A write needs an Idempotency-Key", "Send a fresh random key with every new command, and the same key with its retries."),
+    ProblemKind("idempotency-key-malformed", 400, "The Idempotency-Key cannot be used", "Use 1 to 128 characters from A-Z a-z 0-9 . _ : -"),
+    ProblemKind("idempotency-key-reused", 422, "The Idempotency-Key was used for another request", "Use a fresh key for a new command."),
+    ProblemKind("version-missing", 428, "A move needs If-Match", 'Send If-Match: "<version>" with the version that the move was chosen at.'),
+    ProblemKind("stale-version", 412, "The match has moved on", "Read the match again and decide anew."),
+    # Who is asking.
+    ProblemKind("unauthenticated", 401, "No valid token", "Send Authorization: Bearer <token>; POST /v1/players gives one."),
+    ProblemKind("forbidden", 403, "The token does not allow this", "Use a token with the scope that the endpoint names."),
+    ProblemKind("name-invalid", 422, "This name cannot be used", "Use 2 to 24 letters, digits, spaces, - and _, beginning with a letter."),
+    ProblemKind("refresh-token-invalid", 401, "The refresh token is not valid", "Ask for a new guest with POST /v1/players."),
+    # Tables.
+    ProblemKind("unknown-game", 404, "There is no such game", "GET /v1/games lists the games."),
+    ProblemKind("options-invalid", 422, "The options do not fit the game", "The clause and the parameters say which option, and why."),
+    ProblemKind("seats-invalid", 422, "The game is not played with so many", "GET /v1/games/{game} gives the range."),
+    ProblemKind("table-closed", 409, "The table is closed", "Open another, or ask for a quick match."),
+    ProblemKind("match-running", 409, "A match is running at this table", "Wait until it has ended."),
+    ProblemKind("seat-taken", 409, "The seat is taken", "Choose a free seat, or none to get any."),
+    ProblemKind("table-full", 409, "Every seat is taken", "Choose another table."),
+    ProblemKind("already-seated", 409, "You already sit at this table", "Leave first to change seats."),
+    ProblemKind("not-seated", 409, "You do not sit at this table", "Join the table first."),
+    ProblemKind("not-host", 403, "Only the host may do this", "Ask the host, or open a table of your own."),
+    ProblemKind("seats-empty", 409, "Not every seat is taken", "Wait for players, or change the number of seats."),
+    ProblemKind("invite-code-wrong", 403, "The invitation code is not right", "Ask the host for the code of this table."),
+    ProblemKind("seed-invalid", 422, "This seed cannot be used", "Use up to 64 characters from A-Z a-z 0-9 _ and -"),
+    ProblemKind("no-such-seat", 422, "The table has no such seat", "Seats are numbered from 0; the table lists them."),
+    ProblemKind("seat-free", 409, "Nobody sits there", "Look at the table again."),
+    ProblemKind("seats-in-use", 409, "Somebody sits on a seat that would go", "Remove the player first, or keep more seats."),
+    # Matches, outside the rules of a game.
+    ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),
+    ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),
+    # The rules.
+    ProblemKind("match-over", 409, "The match is over", "Look at the record, or play another."),
+    ProblemKind("already-out", 409, "You already have a place in this match", "Nothing is left to do."),
+    ProblemKind("not-your-turn", 409, "It is not your turn", "Wait until the match names your seat in to_act."),
+    ProblemKind("move-not-offered", 422, "This game has no such move now", "legal lists what can be played."),
+    ProblemKind("must-roll-first", 409, "The first roll is compulsory", "Roll at least once before you stand."),
+    ProblemKind("stake-out-of-range", 422, "The stake is outside its range", "legal gives the smallest and the largest stake."),
+    ProblemKind("card-not-in-hand", 422, "You do not hold this card", "Lay cards of your own hand, each as often as you hold it."),
+    ProblemKind("card-does-not-fit", 422, "This card does not fit", "The clause says what may be laid now; legal lists it."),
+    ProblemKind("cards-not-together", 422, "These cards do not go in one play", "Lay one card, or several of one rank where the table plays so."),
+    ProblemKind("suit-missing", 422, "An ace calls a suit", "Send suit with the play: C, D, H or S."),
+    ProblemKind("suit-not-offered", 422, "This card calls no suit", "Send suit with an ace only."),
+    ProblemKind("draw-not-offered", 422, "You cannot draw now", "legal lists what can be done instead."),
+    ProblemKind("already-drew", 422, "You have drawn in this turn", "Lay a card, or pass."),
+    ProblemKind("must-draw-first", 422, "You cannot pass before drawing", "Draw a card, or lay one."),
+    ProblemKind("nothing-to-take", 422, "No penalty is open", "Lay a card, or draw."),
+    ProblemKind("nothing-to-sit-out", 422, "There is nothing to sit out", "Lay a card, or draw."),
+    ProblemKind("call-not-owed", 409, "Nobody waits for this call", "Call when legal lists it, and send a play without it otherwise."),
+    ProblemKind("not-catchable", 409, "This player cannot be caught now", "Watch for catchable in the view."),
+    # The service itself.
+    ProblemKind("rate-limited", 429, "Too many requests", "Wait as long as Retry-After says."),
+    ProblemKind("unavailable", 503, "The service cannot do this just now", "Try again with the same Idempotency-Key."),
+    ProblemKind("internal-error", 500, "Something went wrong here", "Try again with the same Idempotency-Key; if it stays, report the request_id."),
+)  # fmt: skip

@@ -1,0 +1,60 @@
+"""The engine, wired."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from litestar import Router
+
+from services.engine.http import games, playing, records, starting
+from services.engine.play.commitments import Commitments
+from services.engine.play.live import LiveMatches
+from services.engine.play.moves import Moves
+from services.engine.play.records import Records
+from services.engine.play.reveals import NAME, VERSION, Reveals
+from services.engine.play.views import Views
+from services.engine.rules.catalogue import CATALOGUE
+from services.runtime.service import Service
+from services.runtime.subscription import Subscription
+
+if TYPE_CHECKING:
+    from services.runtime.platform import Platform
+
+
+def service(platform: Platform) -> Service:
+    """Build the engine over a platform that is not open yet."""
+    commitments = Commitments(platform.database, platform.vault, platform.clock, platform.entropy)
+    live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy)
+    moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock)
+    views = Views(platform.log, live, CATALOGUE, platform.players, platform.clock)
+    reveals = Reveals(platform.vault, platform.log.schema)
+    subscription = Subscription(platform.database, platform.log, platform.bell, NAME, VERSION, reveals.apply)
+    router = Router(
+        "/v1",
+        route_handlers=[
+            games.list_games, games.get_game, games.get_rules,
+            starting.commit, starting.list_commitments, starting.start_match,
+            playing.get_match, playing.move, playing.list_events, playing.stream_match, playing.get_state,
+            records.get_record, records.audit_match,
+        ],
+    )  # fmt: skip
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        working = asyncio.create_task(subscription.run(), name=NAME)
+        try:
+            yield
+        finally:
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
+
+    return Service(
+        "engine",
+        (router,),
+        provides=(CATALOGUE, commitments, moves, views, Records(views, platform.tokens)),
+        lifespan=lifespan,
+    )

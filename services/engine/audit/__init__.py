@@ -1,0 +1,120 @@
+"""The audit: from the record alone, whether a match happened as it says, and by the rules.
+
+Pure, and it raises nothing whatever it is given: what is malformed becomes a finding. A verdict names the first
+version that is bad, so that two people who argue look at the same event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from services.contracts.events.match import MatchStarted
+from services.engine.audit.chance import check_chance
+from services.engine.audit.decisions import check_decisions, check_times, commands_of
+from services.engine.audit.facts import Told, read_facts, unbroken
+from services.engine.audit.keys import find_keys
+from services.engine.audit.links import check_chain, check_closing, check_order, with_stream
+from services.engine.audit.signature import check_signature
+from services.engine.audit.verdict import Check, Finding, Ledger, Verdict, describe, first_bad_version
+from services.engine.record import Header, Record, Sheet, read_sheet, sheet_of
+from services.engine.rules.catalogue import Catalogue
+
+__all__ = ["Check", "Finding", "Verdict", "audit", "audit_lines", "audit_sheet", "describe"]
+
+
+def audit(record: Record, catalogue: Catalogue, public_keys: Mapping[str, bytes] | None = None) -> Verdict:
+    """Audit a record that was read.
+
+    Args:
+        record: the record.
+        catalogue: the rules, every version of them.
+        public_keys: the service's public keys by id. Without them the record vouches for itself only, and the
+            verdict says so (``key_known``).
+    """
+    return audit_sheet(sheet_of(record), catalogue, public_keys)
+
+
+def audit_lines(
+    lines: Iterable[bytes], catalogue: Catalogue, public_keys: Mapping[str, bytes] | None = None
+) -> Verdict:
+    """Audit the lines of a record, whatever they are."""
+    return audit_sheet(read_sheet(lines), catalogue, public_keys)
+
+
+def audit_sheet(
+    sheet: Sheet, catalogue: Catalogue, public_keys: Mapping[str, bytes] | None = None
+) -> Verdict:
+    """Audit as much of a record as could be read."""
+    ledger = Ledger()
+    whole = check_order(sheet, ledger)
+    told = read_facts(sheet.entries, ledger)
+    start = told[0] if told and isinstance(told[0].fact, MatchStarted) else None
+    started = start.fact if start and isinstance(start.fact, MatchStarted) else None
+    sheet = with_stream(sheet, started.match if started else None)
+    check_chain(sheet, ledger)
+    check_closing(sheet, ledger)
+    check_signature(sheet, public_keys, ledger)
+    if start and started:
+        _check_header(sheet.header, start, started, ledger)
+    ordered = unbroken(told, sheet.entries[:whole])
+    commands = commands_of(ordered)
+    check_times(commands, ledger)
+    if start:
+        end = sheet.closing_line, told[-1].event.version + 1
+        keys = find_keys(start, told, end, ledger)
+        check_chance(told, keys, end, ledger)
+        check_decisions(commands, catalogue, keys, ledger, complete=_reaches_end(sheet, ordered))
+    elif sheet.entries:
+        ledger.add("rules", sheet.entries[0].line, 1, "a match begins with match-started", "G1")
+    return _verdict(sheet, started, ledger)
+
+
+def _reaches_end(sheet: Sheet, ordered: Sequence[Told]) -> bool:
+    """Say whether these facts are all that there were; otherwise the last command may lack its end."""
+    return (
+        len(ordered) == len(sheet.entries)
+        and sheet.closing is not None
+        and sheet.closing.version <= len(ordered)
+    )
+
+
+def _check_header(header: Header | None, start: Told, started: MatchStarted, ledger: Ledger) -> None:
+    """Compare the header, and the stream, with what the first event says."""
+    if start.event.stream != started.match:
+        ledger.add(
+            "form",
+            start.line,
+            start.event.version,
+            f"the stream is {start.event.stream}, the match {started.match}",
+        )
+    if header is None:
+        return
+    for name, said, true in (
+        ("stream", header.stream, started.match),
+        ("rules", header.rules, f"{started.game}@{started.rules_version}"),
+        ("seats", header.seats, started.seats),
+    ):
+        if said != true:
+            ledger.add("form", 1, None, f"the header's {name} are not those of match-started")
+
+
+def _verdict(sheet: Sheet, started: MatchStarted | None, ledger: Ledger) -> Verdict:
+    findings = ledger.findings
+    return Verdict(
+        sound=not findings,
+        first_bad_version=first_bad_version(findings),
+        stream=started.match if started else sheet.header.stream if sheet.header else None,
+        rules=f"{started.game}@{started.rules_version}"
+        if started
+        else sheet.header.rules
+        if sheet.header
+        else None,
+        events=sum(entry.event is not None for entry in sheet.entries),
+        commands=ledger.commands,
+        draws=ledger.draws,
+        seals=ledger.seals,
+        key_id=sheet.header.key_id if sheet.header else None,
+        key_known=ledger.key_known,
+        findings=findings,
+        more=ledger.more,
+    )

@@ -1,0 +1,87 @@
+"""Games and their rules: read by anybody, the same for everybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from litestar import Response, get
+from litestar.params import FromPath
+from msgspec import Struct
+
+from services.engine.rules.catalogue import Catalogue
+from services.engine.rules.kernel import AnyRules
+from services.runtime.web.problems import Problem
+from services.runtime.web.request import Request
+
+TEXTS: Final = Path(__file__).parents[3] / "docs" / "rules"
+CACHED: Final = {"Cache-Control": "public, max-age=300"}
+
+
+class GameView(Struct, frozen=True):
+    """A game of the catalogue.
+
+    Attributes:
+        rules_version: the version that a match started now is played under.
+        options_schema: JSON Schema of the options, with ranges and defaults.
+    """
+
+    game: str
+    title: str
+    rules_version: int
+    seats_min: int
+    seats_max: int
+    options_schema: dict[str, Any]
+
+
+class GamePage(Struct, frozen=True):
+    """All games; there is only one page."""
+
+    items: tuple[GameView, ...]
+    next: str | None = None
+
+
+@get("/games", tags=["games"], operation_id="list_games", summary="All games")
+async def list_games(request: Request) -> Response[GamePage]:
+    """Return the catalogue."""
+    page = GamePage(tuple(_view(rules) for rules in request.the(Catalogue).newest()))
+    return Response(page, headers=CACHED)
+
+
+@get("/games/{game:str}", tags=["games"], operation_id="get_game", summary="One game")
+async def get_game(request: Request, game: FromPath[str]) -> Response[GameView]:
+    """Return a game with the JSON Schema of its options."""
+    return Response(_view(_rules(request, game)), headers=CACHED)
+
+
+@get(
+    "/games/{game:str}/rules", media_type="text/markdown; charset=utf-8", tags=["games"],
+    operation_id="get_rules", summary="The rules of a game, in words",
+)  # fmt: skip
+async def get_rules(request: Request, game: FromPath[str]) -> Response[str]:
+    """Return the rules as Markdown, in numbered clauses; refusals cite their numbers."""
+    text = TEXTS / f"{_rules(request, game).name}.md"
+    if not text.is_file():
+        raise Problem("not-found", "This installation came without the texts of the rules.")
+    return Response(
+        text.read_text(encoding="utf-8"), media_type="text/markdown; charset=utf-8", headers=CACHED
+    )
+
+
+def _rules(request: Request, game: str) -> AnyRules:
+    rules = request.the(Catalogue).game(game)
+    if rules is None:
+        raise Problem("unknown-game", params={"game": game})
+    return rules
+
+
+def _view(rules: AnyRules) -> GameView:
+    return GameView(
+        game=rules.name,
+        title=rules.title,
+        rules_version=rules.version,
+        seats_min=rules.seats_min,
+        seats_max=rules.seats_max,
+        options_schema=msgspec.json.schema(rules.options),
+    )

@@ -1,0 +1,193 @@
+"""A match for those who play or watch it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from litestar import Response, get, post
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import FromPath, JSONBody, Parameter
+from msgspec import Raw
+
+from services.contracts.ids import MATCH, is_id
+from services.engine.live.match_stream import MatchSource
+from services.engine.play.live import Live
+from services.engine.play.moves import (
+    Busy,
+    Done,
+    KeyReused,
+    Moves,
+    NoSuchMatch,
+    NotAPlayer,
+    Refused,
+    Stale,
+)
+from services.engine.play.views import Views, Watcher
+from services.engine.play.wire import EventPage, MatchView, MoveAnswer
+from services.engine.rules.kernel import AnyRules, Move
+from services.runtime.web.authentication import needs
+from services.runtime.web.bodies import Body
+from services.runtime.web.conditions import etag
+from services.runtime.web.idempotency import REPLAYED
+from services.runtime.web.problems import Problem
+from services.runtime.web.request import Request
+from services.runtime.web.streams import EventStream, event_stream
+
+NDJSON: Final = "application/x-ndjson"
+JSON: Final = "application/json"
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class MoveRequest(Body, frozen=True):
+    """A move, as ``legal`` lists it: ``{"type": "roll"}``, ``{"type": "stake", "amount": 2}``; or a leave."""
+
+    move: Raw
+
+
+@get(
+    "/matches/{match_id:str}", tags=["matches"], operation_id="get_match", summary="A match as you may see it"
+)
+async def get_match(request: Request, match_id: FromPath[str]) -> Response[MatchView]:
+    """Return the position, who is to act, and what the caller may do."""
+    live, watcher = await watched(request, match_id)
+    view = await request.the(Views).match_view(live, watcher)
+    return Response(view, headers={"ETag": etag(view.version), "Cache-Control": "private, no-cache"})
+
+
+@post(
+    "/matches/{match_id:str}/moves", status_code=200, guards=[needs("play")], tags=["matches"],
+    operation_id="move", summary="Make a move",
+    responses={200: ResponseSpec(MoveAnswer, description="The move was accepted; this is what it led to.")},
+)  # fmt: skip
+async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveRequest]) -> Response[bytes]:
+    """Decide a move, put what it leads to into the log, and answer when it is safe there.
+
+    ``Idempotency-Key`` is required: a retry with the same key and body gets the first answer. ``If-Match`` names the
+    version that the move was chosen at, and is required for all moves but those that race with others
+    (``leave``, ``call``, ``catch``).
+    """
+    command = await request.command()
+    if_match = request.if_match()
+    caller = await request.caller()
+    wanted = await _decode_move(request, match_id, data.move)
+    if if_match is None and not wanted.ANY_VERSION:
+        raise Problem("version-missing")
+    done = await request.the(Moves).move(
+        match_id,
+        caller.player,
+        wanted,
+        if_match=None if wanted.ANY_VERSION else if_match,
+        command=command.id,
+        request_hash=command.hash,
+    )
+    match done:
+        case Done():
+            headers = {"ETag": etag(done.version)}
+            if done.replayed:
+                headers[REPLAYED] = "true"
+            return Response(done.answer, media_type=JSON, headers=headers)
+        case Refused():
+            refusal = done.refusal
+            raise Problem(refusal.code, clause=refusal.clause, params=refusal.params, legal=list(done.legal))
+        case Stale():
+            raise Problem(
+                "stale-version", params={"version": done.version}, headers={"ETag": etag(done.version)}
+            )
+        case KeyReused():
+            raise Problem("idempotency-key-reused")
+        case NotAPlayer():
+            raise Problem("not-a-player")
+        case NoSuchMatch():
+            raise _no_match()
+        case Busy():
+            raise Problem("unavailable", "Other moves kept coming first.")
+
+
+@get("/matches/{match_id:str}/events", tags=["matches"], operation_id="list_events", summary="What happened")
+async def list_events(
+    request: Request,
+    match_id: FromPath[str],
+    after: Annotated[int, Parameter(ge=0, description="The version to read on after.")] = 0,
+    limit: Annotated[int, Parameter(ge=1, le=1000)] = 200,
+) -> Response[EventPage]:
+    """Return events as the caller may see them: a page of JSON, or with ``Accept: application/x-ndjson`` lines."""
+    live, watcher = await watched(request, match_id)
+    page = await request.the(Views).event_page(live, after, limit, watcher)
+    headers = {"Cache-Control": "private, no-cache"}
+    if NDJSON in request.headers.get("accept", ""):
+        lines: Any = b"".join(_encode(item) + b"\n" for item in page.items)
+        return Response(lines, media_type=NDJSON, headers=headers)
+    return Response(page, headers=headers)
+
+
+@get(
+    "/matches/{match_id:str}/stream", media_type="text/event-stream", tags=["matches"], operation_id="stream_match",
+    summary="Follow a match",
+)  # fmt: skip
+async def stream_match(
+    request: Request,
+    match_id: FromPath[str],
+    after: Annotated[int | None, Parameter(ge=0, description="The version to go on after.")] = None,
+) -> EventStream:
+    """Server-sent events: a snapshot, then every event as the caller may see it, with its version as id."""
+    live, watcher = await watched(request, match_id)
+    return await event_stream(request, MatchSource(request.the(Views), live, watcher), after)
+
+
+@get(
+    "/matches/{match_id:str}/state",
+    tags=["matches"],
+    operation_id="get_state",
+    summary="The position at a version",
+)
+async def get_state(
+    request: Request,
+    match_id: FromPath[str],
+    at: Annotated[int, Parameter(ge=1, description="The version of the last event to take into account.")],
+) -> MatchView:
+    """Return the match as it stood then, step by step from 1 to the last version: replay over HTTP."""
+    live, watcher = await watched(request, match_id)
+    view = await request.the(Views).match_view_at(live, at, watcher)
+    if view is None:
+        raise Problem("not-found", f"The match has the versions 1 to {live.head.version}.", params={"at": at})
+    return view
+
+
+async def watched(request: Request, match_id: str) -> tuple[Live, Watcher]:
+    """Return a match up to its last event, and as whom the caller sees it.
+
+    Raises:
+        Problem: ``not-found``, also for a private match that the caller may not watch.
+    """
+    views = request.the(Views)
+    live = await views.find(match_id) if is_id(MATCH, match_id) else None
+    if live is None:
+        raise _no_match()
+    caller = await request.caller()
+    watcher = views.watcher(live.match, caller.player or None, auditor="audit" in caller.scopes)
+    if watcher is None:
+        raise _no_match()
+    return live, watcher
+
+
+async def _decode_move(request: Request, match_id: str, raw: Raw) -> Move:
+    rules = await request.the(Moves).rules_of(match_id) if is_id(MATCH, match_id) else None
+    if rules is None:
+        raise _no_match()
+    try:
+        return _move_of(rules, raw)
+    except msgspec.ValidationError as error:
+        raise Problem(
+            "malformed-request", f"This is no move of {rules.name}: {error}", params={"at": "$.move"}
+        ) from None
+
+
+def _move_of(rules: AnyRules, raw: Raw) -> Move:
+    wanted: Move = msgspec.json.decode(raw, type=rules.moves)
+    return wanted
+
+
+def _no_match() -> Problem:
+    return Problem("not-found", "There is no such match, or you may not watch it.")

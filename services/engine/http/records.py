@@ -1,0 +1,48 @@
+"""What remains of a match: its record, and the verdict of an audit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from litestar import Response, get
+from litestar.params import FromPath
+
+from services.engine.audit import Verdict, audit
+from services.engine.http.playing import NDJSON, watched
+from services.engine.play.live import Live
+from services.engine.play.records import Records
+from services.engine.rules.catalogue import Catalogue
+from services.runtime.web.problems import Problem
+from services.runtime.web.request import Request
+
+IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
+
+
+@get(
+    "/matches/{match_id:str}/record", media_type=NDJSON, tags=["records"], operation_id="get_record",
+    summary="The whole signed record of a finished match",
+)  # fmt: skip
+async def get_record(request: Request, match_id: FromPath[str]) -> Response[bytes]:
+    """Return everything that happened, secrets opened, as NDJSON: header, a line an event, signed closing line."""
+    live = await _finished(request, match_id)
+    lines = await request.the(Records).lines(live)
+    headers = {**IMMUTABLE, "Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
+    return Response(b"".join(lines), media_type=NDJSON, headers=headers)
+
+
+@get("/matches/{match_id:str}/audit", tags=["records"], operation_id="audit_match", summary="A full audit")
+async def audit_match(request: Request, match_id: FromPath[str]) -> Verdict:
+    """Check chain, signature and seals, draw all chance again, decide every move again, and say what was found."""
+    live = await _finished(request, match_id)
+    record = await request.the(Records).record(live)
+    keys = {key.id: key.raw for key in request.platform.tokens.public_keys() if key.purpose == "record"}
+    # A long match takes a while; meanwhile other requests go on.
+    return await asyncio.to_thread(audit, record, request.the(Catalogue), keys)
+
+
+async def _finished(request: Request, match_id: str) -> Live:
+    live, _ = await watched(request, match_id)
+    if not live.match.over:
+        raise Problem("match-not-over")
+    return live

@@ -1,0 +1,1 @@
+"""Matches as streams of server-sent events."""

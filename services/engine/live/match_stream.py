@@ -1,0 +1,61 @@
+"""One match as a stream: a snapshot, then every event as this viewer may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from services.engine.play.live import Live
+from services.engine.play.views import Views, Watcher
+from services.engine.play.wire import event_view
+from services.runtime.web.streams import Frame, frame
+
+FRAMES_MAX: Final = 256
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class MatchSource:
+    """What one kind of viewer is told of a match."""
+
+    def __init__(self, views: Views, live: Live, watcher: Watcher) -> None:
+        """Tell of ``live`` what ``watcher`` may see."""
+        self._views = views
+        self._live = live
+        self._watcher = watcher
+
+    @property
+    def stream(self) -> str:
+        """The match's id."""
+        return self._live.match.started.match
+
+    @property
+    def audience(self) -> str:
+        """Viewers in one seat see the same, and so do all spectators."""
+        return str(self._watcher.viewer)
+
+    async def snapshot(self, at: int | None) -> tuple[int, bytes]:
+        """Return the view at a version, or at the newest."""
+        if at is not None and 1 <= at < self._live.head.version:
+            past = await self._views.match_view_at(self._live, at, self._watcher)
+            if past is not None:
+                return past.version, _encode(past)
+        view = await self._views.match_view(self._live, self._watcher)
+        return view.version, _encode(view)
+
+    async def frames(self, after: int) -> Sequence[Frame]:
+        """Return the events behind a version."""
+        events = await self._views.events(self._live, after, FRAMES_MAX)
+        if events:
+            await self._views.follow(self._live)
+        over = self._live.match.over
+        return [
+            frame(
+                event.type,
+                event.version,
+                _encode(event_view(event, self._live.match, self._watcher.viewer, over=over)),
+            )
+            for event in events
+        ]

@@ -1,0 +1,101 @@
+"""The service's own seeds: drawn, committed to in public, kept encrypted, revealed at the end."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from services.contracts.ids import ENTROPY_BYTES, MATCH, make_id
+from services.engine.rules.chance import SEED_BYTES, commitment_of
+from services.runtime.clock import Clock, Entropy
+from services.runtime.database import Database
+from services.runtime.vault import Vault
+
+SEED_PURPOSE: Final = "match seed"
+
+
+class Commitment(Struct, frozen=True):
+    """A published commitment.
+
+    Attributes:
+        match: the id that the match will have.
+        commitment: SHA-256 over the match's id and the seed (hex).
+        number: its place in the gapless public count.
+    """
+
+    match: str
+    commitment: str
+    number: int
+
+
+class PublicCommitment(Struct, frozen=True):
+    """A line of the public list: ``seed`` is null until it is revealed.
+
+    Attributes:
+        state: ``open`` until the match is over, ``played``, or ``unused`` when the table closed without a match.
+    """
+
+    number: int
+    match_id: str
+    commitment: str
+    state: Literal["open", "played", "unused"]
+    seed: str | None
+
+
+class Commitments:
+    """The table of commitments. Seeds leave it through `seed_of` only."""
+
+    def __init__(self, database: Database, vault: Vault, clock: Clock, entropy: Entropy) -> None:
+        """Keep commitments in a database, with seeds encrypted by a vault."""
+        self._database = database
+        self._vault = vault
+        self._clock = clock
+        self._entropy = entropy
+
+    async def publish(self, game: str, command: str) -> Commitment:
+        """Draw a seed for a new match and publish the commitment to it; once for each command."""
+        match = make_id(MATCH, self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
+        seed = self._entropy(SEED_BYTES)
+        commitment = commitment_of(match, seed)
+        sealed = self._vault.encrypt(SEED_PURPOSE, seed, match.encode())
+        row = await self._database.pool.fetchrow(
+            "select match, commitment, number from macao_engine.publish_commitment($1, $2, $3, $4, $5)",
+            command,
+            match,
+            game,
+            commitment,
+            sealed,
+        )
+        return Commitment(*row)
+
+    async def find(self, match: str) -> Commitment | None:
+        """Return a commitment under which a match may be played; None if it was never published, or revealed unused."""
+        row = await self._database.pool.fetchrow(
+            "select match, commitment, number from macao_engine.commitments where match = $1 and state <> 'unused'",
+            match,
+        )
+        return None if row is None else Commitment(*row)
+
+    async def seed_of(self, match: str) -> bytes:
+        """Return the secret seed of a match.
+
+        Raises:
+            LookupError: nothing was committed to for this match.
+        """
+        sealed = await self._database.pool.fetchval(
+            "select seed_sealed from macao_engine.commitments where match = $1", match
+        )
+        if sealed is None:
+            raise LookupError(f"there is no commitment for {match}")
+        return self._vault.decrypt(SEED_PURPOSE, sealed, match.encode())
+
+    async def page(self, after: int, limit: int) -> list[PublicCommitment]:
+        """Return public commitments with numbers above ``after``, in order."""
+        rows = await self._database.pool.fetch(
+            "select number, match, commitment, state, seed from macao_engine.commitments"
+            " where number > $1 order by number limit $2",
+            after,
+            limit,
+        )
+        return [PublicCommitment(*row) for row in rows]

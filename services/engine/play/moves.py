@@ -1,0 +1,255 @@
+"""The command side of matches: starting one, and moving in it. Both are harmless to repeat."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from services.contracts.envelope import Event, Head
+from services.contracts.events.base import Fact
+from services.contracts.events.match import MatchStarted, SeatTaken
+from services.engine.play import wire
+from services.engine.play.commitments import Commitments
+from services.engine.play.live import Live, LiveMatches
+from services.engine.rules import match as matches
+from services.engine.rules.catalogue import Catalogue, restore_options
+from services.engine.rules.kernel import AnyRules, Move, Refusal
+from services.runtime.clock import Clock
+from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
+
+CONFLICT_RETRIES_MAX: Final = 16
+LOBBY: Final = "lobby"
+
+_json: Final = msgspec.json.Encoder().encode
+
+
+class Done(Struct, frozen=True):
+    """The command was carried out; ``replayed`` says that this is the first answer, given again."""
+
+    answer: bytes
+    version: int
+    replayed: bool = False
+
+
+class Refused(Struct, frozen=True):
+    """The rules forbid the move; ``legal`` is what this seat could have played."""
+
+    refusal: Refusal
+    legal: tuple[Any, ...]
+
+
+class Stale(Struct, frozen=True):
+    """The match has moved on since the version that the move was chosen at."""
+
+    version: int
+
+
+class KeyReused(Struct, frozen=True):
+    """The idempotency key stands for another request."""
+
+
+class NotAPlayer(Struct, frozen=True):
+    """The caller does not sit in the match."""
+
+
+class NoSuchMatch(Struct, frozen=True):
+    """There is no match with this id."""
+
+
+class Busy(Struct, frozen=True):
+    """Other processes kept moving the same match on; nothing was done, and trying again is safe."""
+
+
+class Cause(Struct, frozen=True):
+    """What a command asked for, as the record keeps it."""
+
+    seat: int
+    move: Any
+
+
+class SeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A seat of a match to be started."""
+
+    player: str
+    seed: str = "-"
+    bot: str | None = None
+
+
+class StartRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A match to be started under a commitment that was published before.
+
+    ``options`` are the completed ones that came back with the commitment.
+    """
+
+    match_id: str
+    table_id: str
+    game: str
+    options: dict[str, Any]
+    seats: tuple[SeatRequest, ...]
+    rated: bool
+    turn_seconds: Literal[10, 30] | None = None
+    visibility: Literal["public", "private"] = "public"
+
+
+class Moves:
+    """Starts matches and takes moves."""
+
+    def __init__(
+        self, log: EventLog, live: LiveMatches, commitments: Commitments, catalogue: Catalogue, clock: Clock
+    ) -> None:
+        """Decide under a catalogue of rules, and append to a log."""
+        self._log = log
+        self._live = live
+        self._commitments = commitments
+        self._catalogue = catalogue
+        self._clock = clock
+
+    async def start(
+        self, request: StartRequest, command: str, request_hash: bytes
+    ) -> Done | Refused | KeyReused | NoSuchMatch:
+        """Start a match, once: the stream's first version can be written only once, whoever asks how often.
+
+        Asking again for a match that runs already answers as the first time did.
+        """
+        commitment = await self._commitments.find(request.match_id)
+        if commitment is None:
+            return NoSuchMatch()
+        rules = self._catalogue.game(request.game)
+        if rules is None:
+            return Refused(Refusal("unknown-game", "G1", {"game": request.game}), ())
+        options = restore_options(rules, request.options, len(request.seats))
+        if isinstance(options, Refusal):
+            return Refused(options, ())
+        started = MatchStarted(
+            match=request.match_id,
+            table=request.table_id,
+            game=rules.name,
+            rules_version=rules.version,
+            options=Raw(_json(options)),
+            seats=tuple(SeatTaken(seat.player, seat.seed, seat.bot) for seat in request.seats),
+            turn_seconds=request.turn_seconds,
+            rated=request.rated,
+            visibility=request.visibility,
+            commitment=commitment.commitment,
+            commitment_number=commitment.number,
+        )
+        match = matches.begin(started, self._catalogue)
+        keys = matches.keys_of(match, await self._commitments.seed_of(request.match_id))
+        live = Live(match, Head(), keys, 0, asyncio.Lock())
+        outcome = await self._live.append(
+            live,
+            (started, *matches.open_match(match, keys)),
+            actor=LOBBY,
+            command=command,
+            at_ms=self._clock.now_ms(),
+            cause=None,
+            request_hash=request_hash,
+            answer=lambda events: _json(wire.Started(request.match_id, events[-1].version)),
+        )
+        match outcome:
+            case Appended():
+                return Done(_json(wire.Started(request.match_id, outcome.version)), outcome.version)
+            case Duplicate():
+                return Done(outcome.answer, outcome.version, replayed=True)
+            case Reused():
+                return KeyReused()
+            case Conflict():
+                return Done(
+                    _json(wire.Started(request.match_id, outcome.head.version)),
+                    outcome.head.version,
+                    replayed=True,
+                )
+
+    async def rules_of(self, match: str) -> AnyRules | None:
+        """Return the rules that a match is played under, None if there is no such match."""
+        live = await self._live.get(match)
+        return None if live is None else live.match.rules
+
+    async def move(
+        self, match: str, player: str, move: Move, *, if_match: int | None, command: str, request_hash: bytes
+    ) -> Done | Refused | Stale | KeyReused | NotAPlayer | NoSuchMatch | Busy:
+        """Carry out a player's move.
+
+        ``if_match`` is the version that the move was chosen at, None for moves that need none.
+        """
+        live = await self._live.get(match)
+        if live is None:
+            return NoSuchMatch()
+        seat = live.match.seat_of(player)
+        if seat is None:
+            return NotAPlayer()
+        async with live.lock:
+            for _ in range(CONFLICT_RETRIES_MAX):
+                done = await self._try(live, seat, player, move, if_match, command, request_hash)
+                if done is not None:
+                    return done
+        return Busy()
+
+    async def _try(
+        self,
+        live: Live,
+        seat: int,
+        player: str,
+        move: Move,
+        if_match: int | None,
+        command: str,
+        request_hash: bytes,
+    ) -> Done | Refused | Stale | KeyReused | None:
+        facts = self._decide(live, seat, move, if_match)
+        if not isinstance(facts, tuple):
+            return await self._why_not(live, facts, command, request_hash)
+        after = live.match
+        for fact in facts:
+            after = matches.evolve(after, fact)
+
+        answers: list[bytes] = []
+
+        def answer(events: list[Event]) -> bytes:
+            answers.append(wire.move_answer(after, seat, events))
+            return answers[0]
+
+        outcome = await self._live.append(
+            live,
+            facts,
+            actor=player,
+            command=command,
+            at_ms=self._clock.now_ms(),
+            cause=_json(Cause(seat, move)),
+            request_hash=request_hash,
+            answer=answer,
+        )
+        match outcome:
+            case Appended():
+                return Done(answers[0], outcome.version)
+            case Duplicate():
+                return Done(outcome.answer, outcome.version, replayed=True)
+            case Reused():
+                return KeyReused()
+            case Conflict():
+                return None
+
+    def _decide(
+        self, live: Live, seat: int, move: Move, if_match: int | None
+    ) -> tuple[Fact, ...] | Refused | Stale:
+        if if_match is not None and if_match != live.head.version:
+            return Stale(live.head.version)
+        decided = matches.decide(live.match, seat, move, live.keys)
+        if isinstance(decided, Refusal):
+            return Refused(decided, matches.legal(live.match, seat))
+        return decided
+
+    async def _why_not(
+        self, live: Live, negative: Refused | Stale, command: str, request_hash: bytes
+    ) -> Done | Refused | Stale | KeyReused | None:
+        """Before saying no, see whether this is a retry of what was done, and whether others have moved meanwhile."""
+        known = await self._log.find_command(command)
+        if known is not None:
+            if known.request_hash != request_hash:
+                return KeyReused()
+            return Done(known.answer, known.version, replayed=True)
+        seen = live.head
+        await self._live.catch_up(live)
+        return negative if live.head == seen else None

@@ -1,0 +1,128 @@
+"""The reading side of matches: what a viewer may see of a match, now or at any version of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Raw, Struct
+
+from services.contracts.envelope import Event
+from services.contracts.events.catalogue import fact_of
+from services.engine.play.live import Live, LiveMatches
+from services.engine.play.wire import ClockView, EventPage, MatchView, SeatView, event_view
+from services.engine.rules import match as matches
+from services.engine.rules.catalogue import Catalogue
+from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
+from services.engine.rules.match import Match
+from services.runtime.clock import Clock
+from services.runtime.log import EventLog
+from services.runtime.players import Players
+
+PAGE_EVENTS_MAX: Final = 1000
+
+
+class Watcher(Struct, frozen=True):
+    """Who looks at a match: the seat, if any, and as whom the rules see the viewer."""
+
+    seat: int | None
+    viewer: Viewer
+
+
+class Views:
+    """Shows matches. Nothing secret passes here: positions come from ``observe``, events from ``redact``."""
+
+    def __init__(
+        self, log: EventLog, live: LiveMatches, catalogue: Catalogue, players: Players, clock: Clock
+    ) -> None:
+        """Show matches of a log."""
+        self._log = log
+        self._live = live
+        self._catalogue = catalogue
+        self._players = players
+        self._clock = clock
+
+    async def find(self, match: str) -> Live | None:
+        """Return a match up to its last event, None if there is no such match."""
+        return await self._live.refreshed(match)
+
+    async def follow(self, live: Live) -> None:
+        """Fold what the stream has beyond the live state."""
+        await self._live.catch_up(live)
+
+    def watcher(self, match: Match, player: str | None, *, auditor: bool) -> Watcher | None:
+        """Say as whom somebody may look at a match; None: not at all, for a private match that is still running.
+
+        An auditor sees what spectators see until the match is over: nobody may know the cards while they are played.
+        """
+        seat = None if player is None else match.seat_of(player)
+        if match.over:
+            return Watcher(seat, AUDITOR)
+        if seat is not None:
+            return Watcher(seat, seat)
+        return Watcher(None, SPECTATOR) if match.started.visibility == "public" or auditor else None
+
+    async def match_view(self, live: Live, watcher: Watcher) -> MatchView:
+        """Show the match as it stands."""
+        return await self._view(live.match, live.head.version, live.last_at_ms, watcher)
+
+    async def match_view_at(self, live: Live, version: int, watcher: Watcher) -> MatchView | None:
+        """Show the match as it stood after the event with this version, None if there is no such version.
+
+        Secrets are shown by the state of the match today: a finished match is open at every version of it.
+        """
+        if not 1 <= version <= live.head.version:
+            return None
+        events = await self.events(live, 0, version)
+        past = matches.fold([fact_of(event) for event in events], self._catalogue)
+        return await self._view(past, version, events[-1].at_ms, watcher)
+
+    async def events(self, live: Live, after: int, limit: int) -> list[Event]:
+        """Return up to ``limit`` events with versions above ``after``."""
+        events: list[Event] = []
+        while len(events) < limit:
+            page = await self._log.read_stream(
+                live.match.started.match, after + len(events), min(limit - len(events), PAGE_EVENTS_MAX)
+            )
+            events += (recorded.event for recorded in page)
+            if not page:
+                break
+        return events
+
+    async def event_page(self, live: Live, after: int, limit: int, watcher: Watcher) -> EventPage:
+        """Return a page of events as the viewer may see them."""
+        events = await self.events(live, after, limit)
+        items = tuple(event_view(event, live.match, watcher.viewer, over=live.match.over) for event in events)
+        return EventPage(items, items[-1].version if len(items) == limit else None)
+
+    async def _view(self, match: Match, version: int, at_ms: int, watcher: Watcher) -> MatchView:
+        started = match.started
+        waiting = matches.pending(match)
+        names = await self._players.names_of(seat.player for seat in started.seats)
+        clock = None
+        if waiting and started.turn_seconds:
+            deadline_ms = at_ms + started.turn_seconds * 1000
+            clock = ClockView(waiting.turn, started.turn_seconds, deadline_ms, self._clock.now_ms())
+        return MatchView(
+            id=started.match,
+            table=started.table,
+            game=started.game,
+            rules_version=started.rules_version,
+            options=Raw(started.options),
+            status=match.status,
+            version=version,
+            seats=tuple(
+                SeatView(at, seat.player, names.get(seat.player), seat.bot, seat.seed)
+                for at, seat in enumerate(started.seats)
+            ),
+            your_seat=watcher.seat,
+            view=match.rules.observe(match.game, watcher.viewer),
+            turn=waiting.turn if waiting else None,
+            to_act=waiting.may_act if waiting else (),
+            legal=() if watcher.seat is None else matches.legal(match, watcher.seat),
+            clock=clock,
+            places=match.places,
+            rated=started.rated,
+            visibility=started.visibility,
+            commitment=started.commitment,
+            commitment_number=started.commitment_number,
+        )

@@ -1,0 +1,168 @@
+"""What of a match goes on the wire: events, the view of a match, the answer to a move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from services.contracts.envelope import Event
+from services.contracts.events.catalogue import encode, fact_of
+from services.engine.rules import match as matches
+from services.engine.rules.kernel import AUDITOR, Viewer
+from services.engine.rules.match import Match
+
+_json: Final = msgspec.json.Encoder().encode
+
+
+class EventView(Struct, frozen=True):
+    """An event as one viewer may see it.
+
+    Attributes:
+        version: its place in the match's stream, from 1; also the id in event streams.
+        at_ms: when it was decided, Unix time in milliseconds.
+        actor: the player who caused it, or ``lobby`` and ``clock`` for the service.
+        command: the command that caused it; all events of a command share it.
+        cause: the move behind it, on the first event of a command.
+        data: what happened, with the same ``type`` as here.
+        seal: commitment to what this event hides from the public while the match runs, or null.
+        hash: the head of the chain up to this event (hex).
+    """
+
+    version: int
+    type: str
+    at_ms: int
+    actor: str
+    command: str
+    cause: Raw | None
+    data: Raw
+    seal: str | None
+    hash: str
+
+
+class SeatView(Struct, frozen=True):
+    """Who sits where. ``seed`` is the player's own contribution to chance; ``name`` is null for a name that is gone."""
+
+    seat: int
+    player: str
+    name: str | None
+    bot: str | None
+    seed: str
+
+
+class ClockView(Struct, frozen=True):
+    """The thinking time of the player who must decide next (G10).
+
+    Attributes:
+        seat: for whom the clock runs.
+        turn_seconds: the time for each move.
+        deadline_ms: when it runs out, Unix time in milliseconds.
+        now_ms: the service's time, so that a client with a wrong clock can still count down.
+    """
+
+    seat: int
+    turn_seconds: int
+    deadline_ms: int
+    now_ms: int
+
+
+class MatchView(Struct, frozen=True):
+    """A match as one viewer may see it.
+
+    Attributes:
+        version: the version of the last event; send it as ``If-Match`` with a move.
+        your_seat: the seat of the caller, or null.
+        view: the position, in the game's own shape, tagged with ``game``.
+        turn: the seat that must decide next, null when the match is over.
+        to_act: every seat that has a legal move.
+        legal: the caller's legal moves as they can be sent (a stake as its range); ``leave`` is always open as well.
+        places: one per seat when the match has ended, 1 is first, equal results share.
+    """
+
+    id: str
+    table: str
+    game: str
+    rules_version: int
+    options: Raw
+    status: Literal["running", "ended", "voided"]
+    version: int
+    seats: tuple[SeatView, ...]
+    your_seat: int | None
+    view: Any
+    turn: int | None
+    to_act: tuple[int, ...]
+    legal: tuple[Any, ...]
+    clock: ClockView | None
+    places: tuple[int, ...] | None
+    rated: bool
+    visibility: Literal["public", "private"]
+    commitment: str
+    commitment_number: int
+
+
+class MoveAnswer(Struct, frozen=True):
+    """The answer to an accepted move; a retry with the same key gets the same bytes.
+
+    Attributes:
+        version: the version of the match after the move.
+        events: what the move led to, as the player who sent it may see it.
+        turn: the seat that must decide next, null when the match is over.
+        legal: what the player who moved may do now.
+    """
+
+    match_id: str
+    version: int
+    status: Literal["running", "ended", "voided"]
+    events: tuple[EventView, ...]
+    turn: int | None
+    to_act: tuple[int, ...]
+    legal: tuple[Any, ...]
+    places: tuple[int, ...] | None
+
+
+class Started(Struct, frozen=True):
+    """The answer to the lobby that asked for a match."""
+
+    match_id: str
+    version: int
+
+
+class EventPage(Struct, frozen=True):
+    """A page of a match's events; ``next`` is the version to ask on after, null when there is no more for now."""
+
+    items: tuple[EventView, ...]
+    next: Annotated[int, Meta(ge=0)] | None
+
+
+def event_view(event: Event, match: Match, viewer: Viewer, *, over: bool) -> EventView:
+    """Show an event to a viewer; ``over`` says that the match has ended, and with it every secret (G5)."""
+    if event.sealed is None:
+        data = event.body
+    elif over or viewer == AUDITOR:
+        data = event.sealed
+    else:
+        data = encode(matches.redact(match.rules, fact_of(event), viewer))
+    return EventView(
+        version=event.version, type=event.type, at_ms=event.at_ms, actor=event.actor, command=event.command,
+        cause=None if event.cause is None else Raw(event.cause), data=Raw(data),
+        seal=None if event.seal is None else event.seal.hex(), hash=event.hash.hex(),
+    )  # fmt: skip
+
+
+def move_answer(match: Match, seat: int, events: Sequence[Event]) -> bytes:
+    """Return the answer to the player in ``seat`` whose move led to ``events`` and to this state of the match."""
+    waiting = matches.pending(match)
+    return _json(
+        MoveAnswer(
+            match_id=match.started.match,
+            version=events[-1].version,
+            status=match.status,
+            events=tuple(event_view(event, match, seat, over=match.over) for event in events),
+            turn=waiting.turn if waiting else None,
+            to_act=waiting.may_act if waiting else (),
+            legal=matches.legal(match, seat),
+            places=match.places,
+        )
+    )

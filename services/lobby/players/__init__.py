@@ -1,0 +1,1 @@
+"""Players: the rules for names, guests, and refreshing tokens."""

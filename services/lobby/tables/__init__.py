@@ -1,0 +1,1 @@
+"""Tables: ``table`` decides, ``desk`` carries out, ``board`` lists, ``keeper`` sees matches begin and end."""

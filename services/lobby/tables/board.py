@@ -1,0 +1,132 @@
+"""The board: every table's newest state in one row, for lists and for finding what is outstanding.
+
+It follows the log and may be milliseconds behind it; whoever asks for one table is answered from the log itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from services.contracts.envelope import Recorded
+from services.contracts.events.catalogue import TableFact, fact_of
+from services.contracts.events.table import TableOpened
+from services.contracts.ids import TABLE, is_id
+from services.lobby.tables.table import Table, evolve, opened
+from services.runtime.database import Database
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+NAME: Final = "lobby-tables"
+VERSION: Final = 1
+GRACE_SECONDS: Final = 2
+"""How old a request is before others than the one who made it ask the engine."""
+
+COMMIT_SECONDS: Final = 0.05
+
+State = Literal["open", "playing", "closed"]
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(Table).decode
+
+_MATCH_STATES: Final = {"match-started": "begun", "match-ended": "over", "match-voided": "over"}
+
+
+class Outstanding(Struct, frozen=True):
+    """A table whose match is to be begun, or is over."""
+
+    table: str
+    over: bool
+
+
+class Board:
+    """Reads and writes the board."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._changed = asyncio.Event()
+
+    async def apply(self, connection: Connection[Any], batch: list[Recorded]) -> None:
+        """Bring the board forward by a page of the log; for the subscription."""
+        tables: dict[str, Table] = {}
+        for recorded in batch:
+            event = recorded.event
+            if is_id(TABLE, event.stream):
+                fact = cast("TableFact", fact_of(event))
+                if isinstance(fact, TableOpened):
+                    table = opened(event.stream, fact)
+                else:
+                    before = tables.get(event.stream) or await _stored(connection, event.stream)
+                    table = evolve(before, fact)
+                tables[event.stream] = table
+                if event.type in ("match-requested", "match-finished", "table-opened"):
+                    # The next event may be about the match, and looks for it in the table's row.
+                    await _store(connection, tables.pop(event.stream))
+            elif event.type in _MATCH_STATES:
+                await connection.execute(
+                    "UPDATE macao_lobby.tables SET match_state = $2 WHERE match = $1",
+                    event.stream,
+                    _MATCH_STATES[event.type],
+                )
+                # This is told before its transaction is committed; a moment later there is something to see.
+                asyncio.get_running_loop().call_later(COMMIT_SECONDS, self._changed.set)
+        for table in tables.values():
+            await _store(connection, table)
+
+    async def page(self, *, game: str | None, state: State, before: str | None, limit: int) -> list[Table]:
+        """Return public tables, newest first, those older than the table ``before``."""
+        rows = await self._database.pool.fetch(
+            "SELECT document FROM macao_lobby.tables WHERE visibility = 'public' AND state = $1"
+            " AND ($2::text IS NULL OR game = $2) AND ($3::text IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
+            state,
+            game,
+            before,
+            limit,
+        )
+        return [_decode(row["document"]) for row in rows]
+
+    async def outstanding(self, limit: int) -> list[Outstanding]:
+        """Return tables whose match is over, or was requested a while ago and has not begun."""
+        rows = await self._database.pool.fetch(
+            "SELECT id, match_state = 'over' AS over FROM macao_lobby.tables WHERE match_state = 'over'"
+            " OR (match_state = 'requested' AND requested_at < now() - $2 * interval '1 second')"
+            " ORDER BY requested_at LIMIT $1",
+            limit,
+            GRACE_SECONDS,
+        )
+        return [Outstanding(row["id"], row["over"]) for row in rows]
+
+    async def wait(self, timeout_seconds: float) -> None:
+        """Wait until this process has seen a match begin or end, at most so long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), timeout_seconds)
+        self._changed.clear()
+
+
+async def _stored(connection: Connection[Any], table: str) -> Table:
+    return _decode(await connection.fetchval("SELECT document FROM macao_lobby.tables WHERE id = $1", table))
+
+
+async def _store(connection: Connection[Any], table: Table) -> None:
+    playing = table.state == "playing"
+    await connection.execute(
+        "INSERT INTO macao_lobby.tables"
+        " (id, game, state, visibility, version, match, match_state, requested_at, document)"
+        " VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6::text IS NOT NULL THEN 'requested' END,"
+        " CASE WHEN $6::text IS NOT NULL THEN now() END, $7)"
+        " ON CONFLICT (id) DO UPDATE SET state = excluded.state, visibility = excluded.visibility,"
+        " version = excluded.version, match = excluded.match, match_state = excluded.match_state,"
+        " requested_at = excluded.requested_at, document = excluded.document",
+        table.id,
+        table.game,
+        table.state,
+        table.settings.visibility,
+        table.version,
+        table.match if playing else None,
+        _encode(table),
+    )

@@ -1,0 +1,232 @@
+"""Carries out what is asked of tables: load, decide, append; decide anew when somebody else was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
+
+from services.contracts.ids import ENTROPY_BYTES, TABLE, make_id
+from services.lobby.engine import Engine
+from services.lobby.tables.streams import Loaded, TableStreams, Written
+from services.lobby.tables.table import (
+    ChangeSettings,
+    Open,
+    Order,
+    Refusal,
+    Settings,
+    Table,
+    TurnSeconds,
+    Visibility,
+    decide,
+    decide_open,
+)
+from services.runtime.clock import Clock, Entropy
+from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
+from services.runtime.vault import Vault
+from services.runtime.web.idempotency import Command
+from services.runtime.web.problems import Problem
+
+ATTEMPTS_MAX: Final = 32
+"""How often an order is decided anew because others were faster. Each time somebody got through."""
+
+CODE_LENGTH: Final = 16
+_CODE_ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+class Done(Struct, frozen=True):
+    """The table as the order left it; ``replayed``: it did so when it was first given."""
+
+    table: Table
+    replayed: bool = False
+
+
+class Wanted(Struct, frozen=True):
+    """Settings as somebody asks for them; what is not given stays, or is the default."""
+
+    options: Raw | UnsetType = UNSET
+    seats: int | UnsetType = UNSET
+    turn_seconds: TurnSeconds | UnsetType = UNSET
+    visibility: Visibility | UnsetType = UNSET
+    rated: bool | UnsetType = UNSET
+
+
+Plan = Callable[[Table], Awaitable[Order]]
+"""Makes the order that fits the table as it stands; asked anew when somebody else was faster."""
+
+
+class Desk:
+    """The application side of tables."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        streams: TableStreams,
+        engine: Engine,
+        vault: Vault,
+        clock: Clock,
+        entropy: Entropy,
+    ) -> None:
+        self._log = log
+        self._streams = streams
+        self._engine = engine
+        self._vault = vault
+        self._clock = clock
+        self._entropy = entropy
+
+    async def find(self, table: str) -> Table:
+        """Return a table with everything written so far.
+
+        Raises:
+            Problem: ``not-found``.
+        """
+        return (await self._load(table)).table
+
+    async def open(
+        self, game: str, seats: int, wanted: Wanted, *, player: str, command: Command, cause: Any
+    ) -> Done:
+        """Open a table: first the engine commits to its first match, then it exists.
+
+        Raises:
+            Problem: what the engine finds wrong with the settings; ``idempotency-key-reused``.
+        """
+        earlier = await self._replay(command)
+        if earlier is not None:
+            return earlier
+        committed = await self._engine.commit(game, _given(wanted.options), seats, key=command.id)
+        table = make_id(TABLE, self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
+        turn_seconds = wanted.turn_seconds if wanted.turn_seconds is not UNSET else committed.turn_seconds
+        private = wanted.visibility == "private"
+        settings = Settings(
+            options=committed.options,
+            seats=seats,
+            turn_seconds=None if turn_seconds is UNSET else turn_seconds,
+            visibility="private" if private else "public",
+            rated=True if wanted.rated is UNSET else wanted.rated,
+            invite_hash=hash_of(self.code_of(table)) if private else None,
+        )
+        facts = decide_open(Open(game, committed.rules_version, settings, committed.as_commitment), player)
+        outcome, opened = await self._streams.append(
+            table, None, facts, actor=player, command=command, cause=cause
+        )
+        match outcome:
+            case Appended():
+                return Done(opened)
+            case Duplicate():
+                return await self._first_answer(outcome.answer)
+            case Reused():
+                raise Problem("idempotency-key-reused")
+            case Conflict():
+                raise Problem("unavailable")
+
+    async def act(self, table: str, order: Order | Plan, *, actor: str, command: Command, cause: Any) -> Done:
+        """Carry out an order, or the order that a plan makes for the table as it stands.
+
+        Raises:
+            Problem: ``not-found``, the refusal's code, ``idempotency-key-reused``; ``unavailable``, when it is crowded.
+        """
+        earlier = await self._replay(command)
+        if earlier is not None:
+            return earlier
+        for _ in range(ATTEMPTS_MAX):
+            loaded = await self._load(table)
+            planned = await order(loaded.table) if callable(order) else order
+            facts = decide(loaded.table, planned, actor)
+            if isinstance(facts, Refusal):
+                # The same command may have got through meanwhile, sent twice at once: then this is its answer.
+                earlier = await self._replay(command)
+                if earlier is not None:
+                    return earlier
+                raise Problem(facts.code, params=facts.params)
+            outcome, after = await self._streams.append(
+                table, loaded, facts, actor=actor, command=command, cause=cause
+            )
+            match outcome:
+                case Appended():
+                    return Done(after)
+                case Duplicate():
+                    return await self._first_answer(outcome.answer)
+                case Reused():
+                    raise Problem("idempotency-key-reused")
+                case Conflict():
+                    continue
+        raise Problem("unavailable", "Others kept acting at this table first.")
+
+    async def change(self, table: str, wanted: Wanted, *, actor: str, command: Command, cause: Any) -> Done:
+        """Change settings; the engine looks at them as they would stand together.
+
+        Raises:
+            Problem: as ``act``, and what the engine finds wrong with the settings.
+        """
+
+        async def plan(before: Table) -> Order:
+            settings = _merged(before, wanted)
+            refused = isinstance(decide(before, ChangeSettings(settings), actor), Refusal)
+            checked = wanted.options is not UNSET or wanted.seats is not UNSET
+            if not refused and checked and before.commitment is not None:
+                # The commitment binds the match's id and the seed; both stay, and the options are read anew.
+                committed = await self._engine.commit(
+                    before.game,
+                    settings.options,
+                    settings.seats,
+                    key=f"{command.id}:{before.version}",
+                    match=before.commitment.match,
+                    completed=wanted.options is UNSET,
+                )
+                settings = replace(settings, options=committed.options)
+            code = self.code_of(table) if settings.visibility == "private" else None
+            return ChangeSettings(replace(settings, invite_hash=code and hash_of(code)))
+
+        return await self.act(table, plan, actor=actor, command=command, cause=cause)
+
+    def code_of(self, table: str) -> str:
+        """Return the invitation code of a table: computed from the installation's secret, so nowhere stored."""
+        number = int.from_bytes(self._vault.derive("invitation", table)[:10], "big")
+        return "".join(_CODE_ALPHABET[number >> 5 * place & 31] for place in range(CODE_LENGTH))
+
+    async def _load(self, table: str) -> Loaded:
+        loaded = await self._streams.load(table)
+        if loaded is None:
+            raise Problem("not-found", "There is no such table.")
+        return loaded
+
+    async def _replay(self, command: Command) -> Done | None:
+        """Return what a command led to if it was carried out before."""
+        known = await self._log.find_command(command.id)
+        if known is None:
+            return None
+        if known.request_hash != command.hash:
+            raise Problem("idempotency-key-reused")
+        return await self._first_answer(known.answer)
+
+    async def _first_answer(self, answer: bytes) -> Done:
+        written = msgspec.json.decode(answer, type=Written)
+        table = await self._streams.load_at(written.table, written.version)
+        if table is None:
+            raise Problem("not-found", "There is no such table.")
+        return Done(table, replayed=True)
+
+
+def hash_of(code: str) -> str:
+    """Return what an event keeps of an invitation code; capitals and small letters are the same."""
+    return sha256(code.strip().upper().encode()).hexdigest()
+
+
+def _given(options: Raw | UnsetType) -> Raw:
+    return Raw(b"{}") if options is UNSET else options
+
+
+def _merged(table: Table, wanted: Wanted) -> Settings:
+    before = table.settings
+    return Settings(
+        options=before.options if wanted.options is UNSET else wanted.options,
+        seats=before.seats if wanted.seats is UNSET else wanted.seats,
+        turn_seconds=before.turn_seconds if wanted.turn_seconds is UNSET else wanted.turn_seconds,
+        visibility=before.visibility if wanted.visibility is UNSET else wanted.visibility,
+        rated=before.rated if wanted.rated is UNSET else wanted.rated,
+        invite_hash=before.invite_hash,
+    )

@@ -1,0 +1,1 @@
+"""One leaderboard per game: ratings, and every application of a match to them."""

@@ -1,0 +1,1 @@
+"""Plumbing that knows no game: settings, PostgreSQL, the event log, the doorbell, tokens, the web app factory."""

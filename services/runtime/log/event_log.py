@@ -1,0 +1,102 @@
+"""The event log as the services use it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from asyncpg import Connection
+
+from services.contracts.envelope import Head, Recorded
+from services.contracts.ids import DEFAULT_LOG
+from services.runtime.bus import Bell
+from services.runtime.database import Database
+from services.runtime.log import codec
+from services.runtime.log.coalescer import Coalescer
+from services.runtime.log.types import Append, Command, Outcome
+
+PAGE_MAX: Final = 5_000
+"""The most events that one read returns, whatever was asked for: a page has to fit into memory."""
+
+
+class EventLog:
+    """One log: appends through this process's writer, reads through the pool.
+
+    Args:
+        database: where the log is.
+        bell: rung after each commit; None for nobody to be told.
+    """
+
+    def __init__(self, database: Database, bell: Bell | None = None, *, name: str = DEFAULT_LOG) -> None:
+        self.name: Final = name
+        self._database = database
+        schema = self.schema = schema_of(name)
+        self._coalescer = Coalescer(
+            database.connect,
+            schema,
+            batch_max=database.settings.append_batch_max,
+            committed=None if bell is None else bell.ring,
+        )
+        columns = codec.EVENT_COLUMNS
+        self._command_sql = f"SELECT {codec.COMMAND_COLUMNS} FROM {schema}.commands WHERE id = $1"  # noqa: S608 - no value in it
+        self._head_sql = f"SELECT version, hash FROM {schema}.streams WHERE id = $1"  # noqa: S608 - as above
+        self._stream_sql = (
+            f"SELECT {columns} FROM {schema}.events "  # noqa: S608 - as above
+            "WHERE stream = $1 AND version > $2 ORDER BY version LIMIT $3"
+        )
+        self._all_sql = (
+            f"SELECT {columns} FROM {schema}.events WHERE position > $1 ORDER BY position LIMIT $2"  # noqa: S608 - as above
+        )
+        self._tail_sql = f"SELECT coalesce(max(position), 0) FROM {schema}.events"  # noqa: S608 - as above
+
+    async def __aenter__(self) -> Self:
+        await self._coalescer.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._coalescer.close()
+
+    async def append(self, item: Append) -> Outcome:
+        """Append one command's events, gathered with what others append at the same time.
+
+        Cancelling the caller cancels nothing that was sent. Asking again with the same command id is always safe.
+
+        Raises:
+            LogUnavailableError: the queue is full, or the database did not answer in time: the outcome is unknown.
+            AppendError: the database will never store this.
+            ValueError: the events do not follow from the expected head or from each other.
+        """
+        codec.check(item)
+        return await self._coalescer.append(item)
+
+    async def find_command(self, command: str) -> Command | None:
+        """Return a committed command with the answer that it got, or None."""
+        row = await self._database.pool.fetchrow(self._command_sql, command)
+        return None if row is None else codec.to_command(row)
+
+    async def head_of(self, stream: str) -> Head | None:
+        """Return the end of a stream, or None if there is no such stream."""
+        row = await self._database.pool.fetchrow(self._head_sql, stream)
+        return None if row is None else Head(row[0], row[1])
+
+    async def read_stream(self, stream: str, after: int = 0, limit: int = 1_000) -> list[Recorded]:
+        """Return a stream's events with a version above ``after``, in order, at most ``limit`` (and ``PAGE_MAX``)."""
+        rows = await self._database.pool.fetch(self._stream_sql, stream, after, min(limit, PAGE_MAX))
+        return [codec.to_recorded(row) for row in rows]
+
+    async def read_all(
+        self, after: int, limit: int = 1_000, *, connection: Connection[Any] | None = None
+    ) -> list[Recorded]:
+        """Return the log's events with a position above ``after``, in order, at most ``limit`` (and ``PAGE_MAX``)."""
+        source = self._database.pool if connection is None else connection
+        rows = await source.fetch(self._all_sql, after, min(limit, PAGE_MAX))
+        return [codec.to_recorded(row) for row in rows]
+
+    async def head_position(self) -> int:
+        """Return the position of the last event of the log, 0 while it is empty."""
+        position: int = await self._database.pool.fetchval(self._tail_sql)
+        return position
+
+
+def schema_of(log: str) -> str:
+    """Name the schema that a log lives in."""
+    return "macao_log" if log == DEFAULT_LOG else f"macao_log_{log}"

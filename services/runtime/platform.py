@@ -1,0 +1,64 @@
+"""What one process shares among the services it runs: settings, database, event log, doorbell, tokens, names."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Final, Self
+
+from litestar.types import ASGIApp
+
+from services.runtime.bus import Bell
+from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
+from services.runtime.database import Database
+from services.runtime.log import EventLog
+from services.runtime.players import Players
+from services.runtime.settings import Settings
+from services.runtime.tokens.tokens import Tokens
+from services.runtime.vault import Vault
+
+
+class Platform:
+    """Built before anything is open, so that services can be wired; opened and closed by the app's lifespan.
+
+    Attributes:
+        app: the composed app itself, through which services of one process reach each other's endpoints.
+        stopping: set as soon as the process is told to end, before anything closes: open streams end on it.
+    """
+
+    def __init__(
+        self, settings: Settings, *, clock: Clock | None = None, entropy: Entropy = system_entropy
+    ) -> None:
+        """Wire everything.
+
+        Raises:
+            VaultError: the secret key is malformed.
+        """
+        self.settings: Final = settings
+        self.clock: Final[Clock] = clock or SystemClock()
+        self.entropy: Final = entropy
+        self.vault: Final = Vault(settings.secret_key, entropy)
+        self.database: Final = Database(settings)
+        self.bell: Final = Bell(settings)
+        self.log: Final = EventLog(self.database, self.bell)
+        self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy)
+        self.players: Final = Players(self.database)
+        self.stopping: Final = asyncio.Event()
+        self.app: ASGIApp | None = None
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Open everything, in order."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.database)
+            await stack.enter_async_context(self.bell)
+            await stack.enter_async_context(self.log)
+            await self.tokens.open()
+            self._open = stack.pop_all()
+        self.stopping.clear()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close everything, in the opposite order."""
+        self.stopping.set()
+        await self._open.aclose()

@@ -1,0 +1,40 @@
+"""What a service hands to the web app factory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from litestar import Router
+
+if TYPE_CHECKING:
+    from services.runtime.platform import Platform
+
+Check = Callable[[], Awaitable[None]]
+"""Returns when the thing checked is well, raises when it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service, wired: built by ``service(platform)`` in its ``app.py`` while nothing is open yet.
+
+    Attributes:
+        name: as in ``macao serve NAME``.
+        routers: its endpoints.
+        provides: objects that handlers reach by their type with ``request.the(Type)``; one of each type.
+        lifespan: opens what the service keeps running (subscriptions, reconcilers) once the platform is open,
+            and closes it again.
+        checks: what ``/health/ready`` asks besides the platform, by name.
+    """
+
+    name: str
+    routers: tuple[Router, ...]
+    provides: tuple[object, ...] = ()
+    lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
+    checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
+
+
+Factory = Callable[["Platform"], Service]
+"""The ``service`` function of a service's ``app.py``."""

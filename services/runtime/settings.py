@@ -1,0 +1,71 @@
+"""The one settings type, read from environment variables that begin with ``MACAO_``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta, Struct
+
+
+class SettingsError(Exception):
+    """A setting is missing or cannot be used; the message says which, and what to do."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything that can be configured. The environment variable is ``MACAO_`` and the field's name in capitals.
+
+    Attributes:
+        database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``.
+        redis_url: Redis 7 or Valkey, as ``redis://:password@host:port/0``; empty: no doorbell, readers poll.
+        secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
+        host: the address to listen on.
+        port: the TCP port to listen on.
+        public_url: the address under which clients reach the service, for links; empty: ``http://host:port``.
+        engine_url: where the lobby reaches the engine; empty: the engine runs in the same process.
+        database_pool_max: the most connections that one process holds to PostgreSQL, the writer's own included.
+        poll_seconds: how often a reader looks at the log when no doorbell rings.
+        append_batch_max: the most commands that one append statement carries.
+        log_level: ``debug``, ``info``, ``warning`` or ``error``.
+    """
+
+    database_url: str
+    redis_url: str = ""
+    secret_key: str
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=1, le=65535)] = 8000
+    public_url: str = ""
+    engine_url: str = ""
+    database_pool_max: Annotated[int, Meta(ge=3, le=200)] = 12
+    poll_seconds: Annotated[float, Meta(gt=0, le=60)] = 1.0
+    append_batch_max: Annotated[int, Meta(ge=1, le=4096)] = 512
+    log_level: str = "info"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Read the settings.
+
+        Raises:
+            SettingsError: in one line, which variable is missing or wrong.
+        """
+        source = os.environ if environment is None else environment
+        given: dict[str, Any] = {
+            name: source[variable_of(name)] for name in cls.__struct_fields__ if source.get(variable_of(name))
+        }
+        for required in ("database_url", "secret_key"):
+            if required not in given:
+                raise SettingsError(f"{variable_of(required)} is not set; ./macao up sets it by itself")
+        try:
+            return msgspec.convert(given, cls, strict=False)
+        except msgspec.ValidationError as error:
+            field = str(error).rpartition("$.")[2].rstrip("`")
+            raise SettingsError(
+                f"{variable_of(field)} cannot be used: {str(error).partition(' - ')[0]}"
+            ) from error
+
+
+def variable_of(field: str) -> str:
+    """Name the environment variable of a setting."""
+    return f"MACAO_{field.upper()}"

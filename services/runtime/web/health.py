@@ -1,0 +1,60 @@
+"""Health: alive means that the process answers; ready means that it could serve a request just now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from litestar import get
+from msgspec import Struct
+
+from services.runtime.service import Check
+from services.runtime.web.problems import Problem
+from services.runtime.web.request import Request
+
+CHECK_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Every check of the composed services, by name."""
+
+    of: Mapping[str, Check]
+
+
+class Health(Struct, frozen=True):
+    """``status`` is ``alive`` or ``ready``; ``checks`` says ``ok`` or what is wrong, by name."""
+
+    status: str
+    checks: dict[str, str]
+
+
+@get("/health/live", tags=["health"], operation_id="health_live", summary="Does the process answer?")
+async def live() -> Health:
+    """Answer at once, whatever else is down: restarting the process would not help that."""
+    return Health("alive", {})
+
+
+@get("/health/ready", tags=["health"], operation_id="health_ready", summary="Can it serve requests?")
+async def ready(request: Request) -> Health:
+    """Ask what the services need; 503 with the same list if something is away or the process is stopping."""
+    checks = request.the(Checks).of
+    results = dict(zip(checks, await asyncio.gather(*map(_result, checks.values())), strict=True))
+    if request.platform.stopping.is_set():
+        raise Problem("unavailable", "The service is stopping.", params={"checks": results})
+    if any(result != "ok" for result in results.values()):
+        raise Problem("unavailable", "Not everything that is needed answers.", params={"checks": results})
+    return Health("ready", results)
+
+
+async def _result(check: Check) -> str:
+    try:
+        await asyncio.wait_for(check(), CHECK_SECONDS)
+    except TimeoutError:
+        return f"no answer within {CHECK_SECONDS:g} s"
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the check has failed
+        # The kind of error and not its text: a text may name hosts and users, and anybody may ask.
+        return type(error).__name__
+    return "ok"

@@ -1,0 +1,53 @@
+"""Metrics for Prometheus. Each app has a registry of its own, so that tests and composed apps do not mix."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from litestar import Response, get
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from services.runtime.web.request import Request
+
+_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+
+class Metrics:
+    """What the web layer counts; a service may add its own collectors to ``registry``."""
+
+    def __init__(self) -> None:
+        self.registry: Final = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.streams: Final = Gauge("macao_http_streams", "Streams that are open", registry=self.registry)
+        self._requests = Counter(
+            "macao_http_requests", "Requests answered", ("method", "route", "status"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "macao_http_request_seconds", "Time to the start of the answer", ("method", "route"),
+            buckets=_BUCKETS, registry=self.registry,
+        )  # fmt: skip
+        # `labels()` takes a lock and builds a key each time; there are only so many routes and statuses.
+        self._counters: dict[tuple[str, str, int], Counter] = {}
+        self._timers: dict[tuple[str, str], Histogram] = {}
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        counter = self._counters.get((method, route, status))
+        if counter is None:
+            counter = self._counters[method, route, status] = self._requests.labels(method, route, status)
+        counter.inc()
+        timer = self._timers.get((method, route))
+        if timer is None:
+            timer = self._timers[method, route] = self._seconds.labels(method, route)
+        timer.observe(seconds)
+
+    def exposition(self) -> bytes:
+        """Return the text that Prometheus scrapes."""
+        return generate_latest(self.registry)
+
+
+@get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response[bytes]:
+    """Answer with every metric of this process."""
+    return Response(request.the(Metrics).exposition(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,0 +1,321 @@
+"""Server-sent events: a stream of the log, followed by as many clients as like.
+
+What goes out is pulled, not pushed: a stream remembers only the version it has sent, waits for the doorbell,
+and reads what came after. So nothing queues up for a slow reader, nothing is lost when a ring is, and a
+client that comes back with ``Last-Event-ID`` (or ``?after=``) continues where it was.
+
+The frames::
+
+    event: snapshot     first, always: the whole view at the version that the client continues from, else the newest
+    event: …            one for each event after it, named by the source
+    event: keep-alive   every 15 seconds without another: {"version": the newest version}
+
+The id of a frame is the version up to which this stream has been sent. A client whose last id stays below the
+version in the keep-alives hangs, and should connect anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final, Protocol, cast
+
+from litestar import Response
+from litestar.response.base import ASGIResponse
+from litestar.types import Receive, Send
+from msgspec import Struct
+
+from services.contracts.ids import log_of
+from services.runtime.bus import Ear
+from services.runtime.log.event_log import schema_of
+from services.runtime.platform import Platform
+from services.runtime.web.metrics import Metrics
+from services.runtime.web.problems import Problem
+from services.runtime.web.request import Request
+
+KEEP_ALIVE_SECONDS: Final = 15.0
+STREAMS_MAX: Final = 10_000
+"""Open streams per process; one more is told to come back."""
+AUDIENCES_MAX: Final = 4_096
+FRAMES_MAX: Final = 256
+"""Frames remembered for each audience, so that a thousand spectators cost one read and one encoding."""
+VERSION_MAX: Final = 2**53
+RECONNECT_MS: Final = 1_000
+
+_logger: Final = logging.getLogger("macao.web")
+
+_HEADERS: Final = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
+
+
+class Frame(Struct, frozen=True):
+    """A frame as it is sent, and the version that it leads to."""
+
+    version: int
+    data: bytes
+
+
+def frame(event: str, version: int, data: bytes) -> Frame:
+    """Encode a frame; ``data`` is JSON in one line."""
+    return Frame(version, b"event: %b\nid: %d\ndata: %b\n\n" % (event.encode(), version, data))
+
+
+class Source(Protocol):
+    """What a stream tells.
+
+    Attributes:
+        stream: the stream of the log that it follows.
+        audience: who may see the same: sources with equal stream and audience have equal frames.
+    """
+
+    @property
+    def stream(self) -> str: ...  # noqa: D102
+    @property
+    def audience(self) -> str: ...  # noqa: D102
+
+    async def snapshot(self, at: int | None) -> tuple[int, bytes]:
+        """Return the version and the view (JSON) at version ``at``; at the newest for None and for what is beyond it.
+
+        Raises:
+            Problem: there is nothing to see here; it becomes the answer, as nothing has been sent yet.
+        """
+        ...
+
+    async def frames(self, after: int) -> Sequence[Frame]:
+        """Return what came after a version, in order and without a gap; some hundreds at most."""
+        ...
+
+
+class StreamHub:
+    """What the streams of one process share: their number, the frames encoded lately, and one poll for them all."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self.open = 0
+        self._recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
+        self._followers: dict[str, set[_Follower]] = {}
+        self._heads: dict[str, int] = {}
+
+    async def frames(self, source: Source, after: int) -> Sequence[Frame]:
+        """Return ``source.frames(after)``, read and encoded once for all who ask at the same time."""
+        key = (source.stream, source.audience)
+        recent = self._recent.get(key)
+        if recent is None:
+            recent = self._recent[key] = _Recent()
+            while len(self._recent) > AUDIENCES_MAX:
+                self._recent.popitem(last=False)
+        self._recent.move_to_end(key)
+        known = recent.after(after)
+        if known:
+            return known
+        async with recent.lock:
+            known = recent.after(after)
+            if known:
+                return known
+            fresh = await source.frames(after)
+            recent.extend(fresh)
+            return fresh
+
+    @contextmanager
+    def following(self, stream: str, version: int) -> Iterator[_Follower]:
+        """Follow a stream of the log that has been sent up to a version."""
+        with self._platform.bell.listen(stream) as ear:
+            follower = _Follower(ear, version)
+            self._followers.setdefault(stream, set()).add(follower)
+            try:
+                yield follower
+            finally:
+                others = self._followers[stream]
+                others.discard(follower)
+                if not others:
+                    del self._followers[stream]
+                    self._heads.pop(stream, None)
+
+    def head(self, stream: str) -> int:
+        """Return the newest version of a followed stream, as of the last poll."""
+        return self._heads.get(stream, 0)
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Look at the log while open, as rings may be lost: one query for all followed streams at once."""
+        watcher = asyncio.create_task(self._watch(), name="stream-watcher")
+        try:
+            yield
+        finally:
+            watcher.cancel()
+            await asyncio.wait({watcher})
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._platform.settings.poll_seconds)
+            try:
+                await self._look()
+            except Exception as error:  # noqa: BLE001 - the database may be away for a while; looking goes on
+                _logger.warning("the streams could not look at the log: %r", error)
+
+    async def _look(self) -> None:
+        by_log: dict[str, list[str]] = {}
+        for stream in self._followers:
+            by_log.setdefault(schema_of(log_of(stream)), []).append(stream)
+        for schema, streams in by_log.items():
+            sql = f"SELECT id, version FROM {schema}.streams WHERE id = ANY($1::text[])"  # noqa: S608 - our own name
+            for stream, version in await self._platform.database.pool.fetch(sql, streams):
+                self._heads[stream] = version
+                for follower in self._followers.get(stream, ()):
+                    if follower.version < version:
+                        follower.ear.wake()
+
+
+class _Follower:
+    """One open stream: how far it has been sent, and what wakes it."""
+
+    __slots__ = ("ear", "version")
+
+    def __init__(self, ear: Ear, version: int) -> None:
+        self.ear = ear
+        self.version = version
+
+
+class _Recent:
+    """The last frames of one audience, without a gap."""
+
+    __slots__ = ("frames", "lock")
+
+    def __init__(self) -> None:
+        self.frames: deque[Frame] = deque(maxlen=FRAMES_MAX)
+        self.lock = asyncio.Lock()
+
+    def after(self, version: int) -> list[Frame]:
+        """Return the frames after a version if the one that follows it is still here, else nothing."""
+        if not self.frames or not self.frames[0].version <= version + 1 <= self.frames[-1].version:
+            return []
+        return [one for one in self.frames if one.version > version]
+
+    def extend(self, fresh: Sequence[Frame]) -> None:
+        """Remember frames; what does not join on to what is here takes its place, unless it is older."""
+        if not fresh:
+            return
+        if self.frames and fresh[0].version != self.frames[-1].version + 1:
+            if fresh[-1].version <= self.frames[-1].version:
+                return
+            self.frames.clear()
+        self.frames.extend(fresh)
+
+
+async def event_stream(request: Request, source: Source, after: int | None = None) -> EventStream:
+    """Answer a request with a stream.
+
+    Args:
+        request: its ``Last-Event-ID`` goes before ``after``, as it is the newer of the two when a browser reconnects.
+        source: what to tell.
+        after: ``?after=`` of the request.
+
+    Raises:
+        Problem: what ``source.snapshot`` raises, ``malformed-request`` for an id that is no version, ``unavailable``.
+    """
+    hub = request.the(StreamHub)
+    if hub.open >= STREAMS_MAX or request.platform.stopping.is_set():
+        raise Problem("unavailable", "No more streams can be opened here just now.")
+    last_id = request.headers.get("last-event-id", "").strip()
+    if last_id:
+        if not last_id.isascii() or not last_id.isdigit() or int(last_id[:17]) > VERSION_MAX:
+            raise Problem("malformed-request", "Last-Event-ID is not a version.")
+        after = int(last_id)
+    version, view = await source.snapshot(after)
+    caller = await request.caller()
+    seconds = None
+    if caller.expires_at_ms:
+        # The view belongs to the token's holder; when the token ends, so does what it opened.
+        seconds = max(0.0, (caller.expires_at_ms - request.platform.clock.now_ms()) / 1000)
+    return EventStream(
+        _Sender(
+            hub, request.the(Metrics), request.platform, source, frame("snapshot", version, view), seconds
+        )
+    )
+
+
+class EventStream(Response[Any]):
+    """The response; its body is sent by ``_Sender``."""
+
+    def __init__(self, sender: _Sender) -> None:
+        super().__init__(None, headers=_HEADERS)
+        self._sender = sender
+
+    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
+        """Return what sends the stream; Litestar only calls it."""
+        return cast("ASGIResponse", self._sender)
+
+
+class _Sender:
+    """Sends one stream until the client goes, the token ends or the process stops."""
+
+    def __init__(
+        self,
+        hub: StreamHub,
+        metrics: Metrics,
+        platform: Platform,
+        source: Source,
+        snapshot: Frame,
+        seconds: float | None,
+    ) -> None:
+        self._hub = hub
+        self._metrics = metrics
+        self._platform = platform
+        self._source = source
+        self._snapshot = snapshot
+        self._seconds = seconds
+
+    async def __call__(self, _scope: Any, receive: Receive, send: Send) -> None:
+        """Be the ASGI app of the response."""
+        headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._hub.open += 1
+        self._metrics.streams.inc()
+        ends: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(self._send_all(send)),
+            asyncio.ensure_future(_gone(receive)),
+            asyncio.ensure_future(self._platform.stopping.wait()),
+        ]
+        try:
+            await asyncio.wait(ends, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._hub.open -= 1
+            self._metrics.streams.dec()
+            for end in ends:
+                end.cancel()
+            results = await asyncio.gather(*ends, return_exceptions=True)
+        if isinstance(results[0], Exception):
+            # The headers are out, so there is no answering with a problem: end, and the client comes back.
+            _logger.warning("a stream of %s broke off", self._source.stream, exc_info=results[0])
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_all(self, send: Send) -> None:
+        await _send_bytes(send, b"retry: %d\n\n%b" % (RECONNECT_MS, self._snapshot.data))
+        stream = self._source.stream
+        with self._hub.following(stream, self._snapshot.version) as follower:
+            while True:
+                fresh = await self._hub.frames(self._source, follower.version)
+                if fresh:
+                    await _send_bytes(send, b"".join([one.data for one in fresh]))
+                    follower.version = fresh[-1].version
+                elif not await follower.ear.wait(KEEP_ALIVE_SECONDS):
+                    # The id is what this stream has sent, the version how far things are.
+                    head = max(self._hub.head(stream), follower.version)
+                    data = b'event: keep-alive\nid: %d\ndata: {"version":%d}\n\n' % (follower.version, head)
+                    await _send_bytes(send, data)
+
+
+async def _send_bytes(send: Send, data: bytes) -> None:
+    await send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+async def _gone(receive: Receive) -> None:
+    """Return when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

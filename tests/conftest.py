@@ -1,0 +1,71 @@
+"""The fixtures that every test may ask for."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from tests.support.backends import Backend, Servers
+from tests.support.databases import Databases
+
+BACKEND = pytest.StashKey[Backend]()
+ANNOUNCED = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[BACKEND] = Backend()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    backend = config.stash[BACKEND]
+    config.stash[ANNOUNCED] = backend.name
+    return f"macao backend: {backend.name} ({backend.reason})"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    backend = config.stash[BACKEND]
+    if backend.name != config.stash.get(ANNOUNCED, backend.name):
+        terminalreporter.write_line(f"macao backend, after all: {backend.name} ({backend.reason})")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if BACKEND in config.stash:
+        config.stash[BACKEND].close()
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
+    """PostgreSQL and Redis, started when the first test needs them."""
+    backend = request.config.stash[BACKEND]
+    yield backend.servers()
+    backend.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(servers: Servers) -> str:
+    """A URL with which databases can be made and dropped; most tests want ``database``."""
+    return servers.postgres_url
+
+
+@pytest.fixture(scope="session")
+def redis_url(servers: Servers) -> str:
+    """Redis or Valkey, shared by all tests of the run."""
+    return servers.redis_url
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def databases(postgres_url: str) -> AsyncIterator[Databases]:
+    """The maker of fresh databases, for tests that need several."""
+    from services.runtime.migrate import migrate
+
+    databases = Databases(postgres_url, migrate)
+    await databases.make_template()
+    yield databases
+    await databases.drop_template()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def database(databases: Databases) -> AsyncIterator[str]:
+    """The URL of a fresh, migrated, empty database."""
+    async with databases.fresh() as url:
+        yield url

@@ -1,0 +1,197 @@
+"""Streams over a real server: whole first, nothing missed, and an end when it is time."""
+
+import asyncio
+import json
+import socket
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from services.runtime.web import streams
+from services.runtime.web.metrics import Metrics
+from services.runtime.web.request import PLATFORM, PROVIDED
+from services.runtime.web.server import listen, server_of
+from tests.http.app import TurnableClock, app_of, settings_of
+from tests.http.demo import demo, write
+
+
+class Served:
+    def __init__(self, app, server, port, task, clock):
+        self.app, self.server, self.port, self.task, self.clock = app, server, port, task, clock
+        self.platform = app.state[PLATFORM]
+        self.url = f"http://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def served(database, redis_url=""):
+    clock = TurnableClock()
+    settings = settings_of(database, redis_url)
+    app = app_of(settings, [demo], clock)
+    listener = listen("127.0.0.1", 0)
+    server = server_of(app, settings)
+    task = asyncio.create_task(server._serve([listener]))
+    while not server.started:
+        await asyncio.sleep(0.01)
+    try:
+        yield Served(app, server, listener.getsockname()[1], task, clock)
+    finally:
+        server.should_exit = True
+        await task
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def site(database):
+    async with served(database) as running:
+        yield running
+
+
+class Reader:
+    """Reads frames from a stream: (event, id, data)."""
+
+    def __init__(self, response):
+        self._lines = response.aiter_lines()
+
+    async def next(self, seconds=5.0):
+        frame = {}
+        async with asyncio.timeout(seconds):
+            async for line in self._lines:
+                name, _, value = line.partition(": ")
+                if line:
+                    frame[name] = value
+                elif "event" in frame:
+                    return frame["event"], int(frame["id"]), json.loads(frame["data"])
+                else:
+                    frame = {}
+        return None
+
+
+@asynccontextmanager
+async def stream(site, name, headers=None, query=""):
+    async with (
+        httpx.AsyncClient(base_url=site.url, timeout=10) as client,
+        client.stream("GET", f"/v1/follow/{name}{query}", headers=headers or {}) as response,
+    ):
+        assert response.status_code == 200
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        yield Reader(response)
+
+
+async def test_a_stream_begins_with_the_whole_and_tells_what_comes_after(site):
+    await write(site.platform.log, "t_1", 3)
+    async with stream(site, "t_1") as reader:
+        assert await reader.next() == ("snapshot", 3, {"whole": 3})
+        await write(site.platform.log, "t_1", 2)
+        assert (await reader.next())[:2] == ("event", 4)
+        assert (await reader.next())[:2] == ("event", 5)
+
+
+@pytest.mark.parametrize(
+    ("headers", "query"),
+    [({"Last-Event-ID": "2"}, ""), ({}, "?after=2"), ({"Last-Event-ID": "2"}, "?after=1")],
+)
+async def test_a_client_that_comes_back_continues_where_it_was(site, headers, query):
+    await write(site.platform.log, "t_2", 4)
+    async with stream(site, "t_2", headers, query) as reader:
+        assert await reader.next() == ("snapshot", 2, {"whole": 2})
+        assert (await reader.next())[1] == 3
+        assert (await reader.next())[1] == 4
+
+
+async def test_an_id_from_beyond_the_end_gets_the_whole(site):
+    await write(site.platform.log, "t_3", 2)
+    async with stream(site, "t_3", {"Last-Event-ID": "77"}) as reader:
+        assert await reader.next() == ("snapshot", 2, {"whole": 2})
+        await write(site.platform.log, "t_3", 1)
+        assert (await reader.next())[1] == 3
+
+
+async def test_many_streams_of_one_client_all_hear_everything_and_share_the_reading(site):
+    await write(site.platform.log, "t_4", 1)
+
+    async def follow():
+        async with stream(site, "t_4") as reader:
+            assert (await reader.next())[1] == 1
+            ready.release()
+            return [(await reader.next())[1] for _ in range(300)]
+
+    ready = asyncio.Semaphore(0)
+    readers = [asyncio.create_task(follow()) for _ in range(20)]
+    for _ in readers:
+        await ready.acquire()
+    await write(site.platform.log, "t_4", 300)
+    assert all(ids == list(range(2, 302)) for ids in await asyncio.gather(*readers))
+
+
+async def test_a_keep_alive_carries_the_newest_version(site, monkeypatch):
+    monkeypatch.setattr(streams, "KEEP_ALIVE_SECONDS", 0.1)
+    await write(site.platform.log, "t_5", 2)
+    async with stream(site, "t_5") as reader:
+        await reader.next()
+        assert await reader.next() == ("keep-alive", 2, {"version": 2})
+
+
+async def test_a_ring_that_was_lost_costs_a_poll_and_no_event(site, monkeypatch):
+    monkeypatch.setattr(type(site.platform.bell), "ring", lambda *_: None)
+    await write(site.platform.log, "t_6", 1)
+    async with stream(site, "t_6") as reader:
+        await reader.next()
+        await asyncio.sleep(0.05)
+        await write(site.platform.log, "t_6", 3)
+        assert [(await reader.next(2))[1] for _ in range(3)] == [2, 3, 4]
+
+
+async def test_a_stream_ends_with_the_token_that_opened_it(site):
+    await write(site.platform.log, "t_7", 1)
+    token = site.platform.tokens.access_token("p_1", frozenset(), lifetime_seconds=2)
+    async with stream(site, "t_7", {"Authorization": f"Bearer {token}"}) as reader:
+        assert (await reader.next())[0] == "snapshot"
+        assert await reader.next(4) is None
+
+
+async def test_the_count_of_streams_goes_down_when_clients_go(site):
+    await write(site.platform.log, "t_8", 1)
+    gauge = site.app.state[PROVIDED][Metrics].streams
+    async with stream(site, "t_8") as reader:
+        await reader.next()
+        assert gauge._value.get() == 1
+    async with asyncio.timeout(5):
+        while gauge._value.get():
+            await asyncio.sleep(0.01)
+
+
+async def test_the_server_stops_at_once_with_streams_open(database):
+    async with served(database) as site:
+        await write(site.platform.log, "t_9", 1)
+        async with stream(site, "t_9") as reader, stream(site, "t_9") as other:
+            await reader.next()
+            await other.next()
+            site.server.should_exit = True
+            async with asyncio.timeout(3):
+                assert await reader.next() is None
+                assert await other.next() is None
+                await site.task
+
+
+async def test_a_ring_from_another_process_arrives_over_redis(database, redis_url):
+    async with served(database, redis_url) as one, served(database, redis_url) as other:
+        async with asyncio.timeout(5):
+            while not (one.platform.bell.connected and other.platform.bell.connected):
+                await asyncio.sleep(0.01)
+        await write(one.platform.log, "t_10", 1)
+        async with stream(other, "t_10") as reader:
+            await reader.next()
+            await write(one.platform.log, "t_10", 1)
+            assert (await reader.next())[1] == 2
+
+
+def test_a_taken_port_is_told_in_one_line():
+    from services.runtime.web.server import ListenError
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenError, match=f"port {port} on 127.0.0.1 is taken.*--port"):
+            listen("127.0.0.1", port)

@@ -1,0 +1,222 @@
+"""Plays the cases of the shedding games: positions are laid out card by card, and decks are stacked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from services.contracts.events.cards import (
+    Dealt, Drew, HandCounted, Lapsed, MacaoCalled, MacaoCaught, MacaoFined, Passed, PenaltyCancelled, PenaltyStacked,
+    PenaltyTaken, PileShuffled, PileTurned, Played, SatOut, SkipStacked, Stalled, SuitCalled, TurnedUp,
+)  # fmt: skip
+from services.contracts.events.chance import LotDraw, ShuffleDraw
+from services.contracts.events.match import LotDrawn, RoundStarted
+from services.engine.rules.catalogue import read_options as read_table_options
+from services.engine.rules.kernel import AUDITOR, AnyRules, Move, Over, Refusal, Waiting
+from services.engine.rules.places import clockwise
+from tests.rules import words
+from tests.rules.scenario_file import Case, Step
+from tests.rules.scenario_runner import Runner
+from tests.support.scripted_chance import Outcome, ScriptedChance, ScriptError
+
+VERBS = {
+    "draws": {"type": "draw"},
+    "takes": {"type": "take"},
+    "passes": {"type": "pass"},
+    "sits": {"type": "sit-out"},
+    "calls": {"type": "call"},
+    "leaves": {"type": "leave"},
+}
+
+
+class StackedChance(ScriptedChance):
+    """A whole deck comes with the cards that were put on top, and the others below in the order of the pack.
+
+    Args:
+        on_top: these cards, after every shuffle of a deck.
+        deck_size: how many cards a deck has; smaller shuffles leave the cards as they are.
+        lots: outcomes of lots.
+    """
+
+    def __init__(self, on_top: list[str], deck_size: int) -> None:
+        super().__init__()
+        self._on_top = on_top
+        self._deck_size = deck_size
+
+    def shuffle(self, round: int, cards: tuple[str, ...]) -> ShuffleDraw:
+        rest = list(cards)
+        top = self._on_top if len(cards) == self._deck_size else []
+        for card in top:
+            if card not in rest:
+                raise ScriptError(f"{card} is put on top, and is not among the cards that are shuffled")
+            rest.remove(card)
+        return ShuffleDraw(round, self._number(round), cards, (*top, *rest))
+
+
+class CardRunner(Runner):
+    """One case of a shedding game."""
+
+    def __init__(self, rules: AnyRules, case: Case) -> None:
+        super().__init__(rules, case)
+        given = case.given
+        self.chance: Any = StackedChance(given.get("deck", "").split(), 54 if rules.name == "cards-places" else 104)
+        if "hands" in given:
+            self._lay_out(given)
+
+    def _lay_out(self, given: dict[str, str]) -> None:
+        """Fold the facts after which the cards lie as the case has them."""
+        hands = tuple(tuple(hand.split()) for hand in given["hands"].split("|"))
+        seats, first = len(hands), int(given.get("first", "0"))
+        top, stock = given["top"], tuple(given.get("stock", "").split())
+        order = tuple(seat for seat in clockwise(seats, first) if hands[seat])
+        options = read_table_options(self.rules, self.case.options, seats)
+        assert not isinstance(options, Refusal), options
+        dealer = first if self.rules.name == "cards-places" else (first - 1) % seats
+        in_hands = tuple(card for hand in hands for card in hand)
+        cards = (*in_hands, top, *stock)
+        self.state = self.rules.initial(options, seats)
+        self._fold((
+            LotDrawn("starter", dealer, LotDraw(0, 0, tuple(range(seats)), dealer)),
+            RoundStarted(1, "round", order),
+            Dealt(ShuffleDraw(1, 0, cards, cards), hands),
+            TurnedUp(top),
+        ))  # fmt: skip
+
+    def _act(self, step: Step) -> list[str]:
+        if step.left.startswith("table "):
+            return super()._act(step)
+        if step.left.startswith("start"):
+            kind, outcome = step.left.split()[1:]
+            self.chance.give((kind, int(outcome)))
+            options = read_table_options(self.rules, self.case.options, self.case.seats)
+            self.state = self.rules.initial(options, self.case.seats)
+            facts = self.rules.start(self.state, self.chance)
+            self._fold(facts)
+            return in_words(facts)
+        seat, _, rest = step.left.partition(" ")
+        if rest.startswith("sends "):
+            move = self._read_move(rest.removeprefix("sends ").encode())
+        else:
+            move, _ = self._move(rest, [])
+        outcome = self._decide(int(seat), move)
+        return [outcome] if isinstance(outcome, str) else in_words(outcome) + self._end()
+
+    def _move(self, verb: str, others: list[str]) -> tuple[Move | None, list[Outcome]]:
+        first, *rest = verb.split()
+        if first == "expires":
+            return super()._move(first, others)
+        if first == "plays":
+            body: dict[str, Any] = {"type": "play"}
+            if rest[-2:] == ["and", "calls"]:
+                rest, body["macao"] = rest[:-2], True
+            if rest[-2:-1] == ["for"]:
+                rest, body["suit"] = rest[:-2], rest[-1]
+            body["cards"] = rest
+        elif first == "catches":
+            body = {"type": "catch", "seat": int(rest[0])}
+        else:
+            body = VERBS[first]
+        return self._read_move(msgspec.json.encode(body)), []
+
+    def _sight(self, step: Step) -> list[str]:
+        word, *rest = step.left.split()
+        view: Any = self.rules.observe(self.state, AUDITOR)
+        waiting = self.rules.pending(self.state)
+        match word:
+            case "turn":
+                seen = str(waiting.turn) if isinstance(waiting, Waiting) else "nobody"
+            case "hand":
+                seen = f"{rest[0]} {_cards(view.players[int(rest[0])].hand)}"
+            case "stock":
+                seen = _cards(view.stock_cards)
+            case "pile":
+                seen = _cards(view.pile)
+            case "suit":
+                seen = view.suit or "-"
+            case "penalty":
+                seen = str(view.penalty)
+            case "losses":
+                seen = words.seats(player.losses for player in view.players)
+            case "everybody":
+                self._turns(rest[0], int(rest[1]))
+                seen = " ".join(rest)
+            case _:
+                moves = [_move_in_words(move) for move in self.rules.legal(self.state, int(rest[0]))]
+                seen = f"{rest[0]} {' / '.join(moves) or 'nothing'}"
+        return [f"{word} {seen}"]
+
+    def _turns(self, verb: str, count: int) -> None:
+        """Let turns pass by drawing, and by passing after it where a draw does not end the turn."""
+        for _ in range(count):
+            for body in ({"type": "draw"}, {"type": "pass"})[: 1 if self.rules.name == "cards-places" else 2]:
+                waiting = self.rules.pending(self.state)
+                assert not isinstance(waiting, Over), "the match is over"
+                outcome = self._decide(waiting.turn, self._read_move(msgspec.json.encode(body)))
+                assert not isinstance(outcome, str), outcome
+        del verb
+
+
+def in_words(facts: Any) -> list[str]:
+    """Tell facts as the files of the shedding games do."""
+    return [said for fact in facts for said in ([_phrase(fact)] if _phrase(fact) else words.in_words([fact]))]
+
+
+def _phrase(fact: Any) -> str:
+    match fact:
+        case Dealt():
+            return f"deals {' | '.join(map(_cards, fact.hands))}"
+        case TurnedUp():
+            return f"turns up {fact.card}"
+        case PileTurned():
+            return f"pile turned: {_cards(fact.cards)}"
+        case PileShuffled():
+            return f"pile shuffled: {_cards(fact.draw.result)}"
+        case Played():
+            return f"{fact.seat} plays {_cards(fact.cards)}{' ' + fact.direction if fact.direction else ''}"
+        case SuitCalled():
+            return f"{fact.seat} calls {fact.suit}"
+        case Drew():
+            return f"{fact.seat} draws {_cards(fact.cards, 'nothing')}"
+        case Passed():
+            return f"{fact.seat} passes"
+        case PenaltyStacked():
+            return f"penalty {fact.total}"
+        case PenaltyTaken():
+            return f"{fact.seat} takes {fact.total}: {_cards(fact.cards, 'nothing')}"
+        case PenaltyCancelled():
+            return f"penalty {fact.total} void"
+        case SkipStacked():
+            return f"skip {fact.total}"
+        case SatOut():
+            more = f" +{fact.turns_left}" if fact.turns_left else ""
+            return f"{fact.seat} {'sits out' if fact.accepted else 'misses a turn'}{more}"
+        case Lapsed():
+            return f"penalty {fact.penalty} lapses" if fact.penalty else f"skip {fact.turns} lapses"
+        case MacaoCalled():
+            return f"{fact.seat} calls macao"
+        case MacaoCaught():
+            return f"{fact.by} catches {fact.seat}: {_cards(fact.cards, 'nothing')}"
+        case MacaoFined():
+            return f"{fact.seat} is fined: {_cards(fact.cards, 'nothing')}"
+        case HandCounted():
+            return f"{fact.seat} loses {fact.points} at {fact.total}"
+        case Stalled():
+            return f"stalls after {fact.turns}"
+        case _:
+            return ""
+
+
+def _move_in_words(move: Any) -> str:
+    match str(move.__struct_config__.tag):
+        case "play":
+            calling = f" calling {move.suit}" if move.suit else ""
+            return f"{_cards(move.cards)}{calling}{' macao' if move.macao else ''}"
+        case "catch":
+            return f"catch {move.seat}"
+        case tag:
+            return tag.replace("-", " ")
+
+
+def _cards(cards: Any, none: str = "-") -> str:
+    return " ".join(cards) or none

@@ -1,0 +1,48 @@
+"""The clauses as docs/rules/ has them, and which of them decide nothing that a case could show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs" / "rules"
+
+_CLAUSE = re.compile(r"^\s*- \*\*([A-Z]{1,2}[0-9-][0-9.]*)\*\*", re.MULTILINE)
+
+
+def clauses_of(page: str) -> list[str]:
+    """Return the clauses of one page of docs/rules/, in their order."""
+    return _CLAUSE.findall((DOCS / page).read_text())
+
+
+def all_clauses() -> set[str]:
+    """Return the clauses of all pages."""
+    return {clause for page in DOCS.glob("*.md") for clause in clauses_of(page.name)}
+
+
+# Why there is no case. Every other clause needs one in each game's file.
+NO_CASE: Mapping[str, Mapping[str, str]] = {
+    "dice-race": {
+        "G1": "no move exists that could change options or seats; that match-started holds them is seen in test_match",
+        "G3": "where chance comes from is the subject of test_chance and of the laws about draws",
+        "G5": "nothing is hidden in dice-race; that the seed is not told before the end is seen in test_match",
+        "G6": "counts are integers by type",
+        "G15": "about bots, not about the rules",
+    },
+    "dice-bank": {
+        "G1": "no move exists that could change options or seats; that match-started holds them is seen in test_match",
+        "G3": "where chance comes from is the subject of test_chance and of the laws about draws",
+        "G5": "nothing is hidden in dice-bank; that the seed is not told before the end is seen in test_match",
+        "G6": "counts are integers by type",
+        "G13": "seen in dice-race: whoever is not on turn can do nothing but leave",
+        "G15": "about bots, not about the rules",
+    },
+    "cards-bank": {
+        "G1": "no move exists that could change options or seats; that match-started holds them is seen in test_match",
+        "G3": "where chance comes from is the subject of test_chance and of the laws about draws",
+        "G6": "counts are integers by type",
+        "G13": "seen in dice-race: whoever is not on turn can do nothing but leave",
+        "G15": "about bots, not about the rules",
+    },
+}
