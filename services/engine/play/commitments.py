@@ -67,7 +67,7 @@ class Commitments:
             commitment,
             sealed,
         )
-        return Commitment(*row)
+        return Commitment(row["match"], row["commitment"], row["number"])
 
     async def find(self, match: str) -> Commitment | None:
         """Return a commitment under which a match may be played; None if it was never published, or revealed unused."""

@@ -51,7 +51,7 @@ class Operation:
         self._words = _words(key_of_round, op)
 
     def uniform(self, n: int) -> int:
-        """Return a number from 0 to n-1, each exactly as likely as the next: words that would bend that are left out."""
+        """Return a number from 0 to n-1, each exactly as likely as the next: words that would bend it are left out."""
         fair = (1 << 32) - (1 << 32) % n
         while True:
             word = next(self._words)
