@@ -1,1 +1,1 @@
-"""Measurements that anybody can repeat: ``python -m bench.<what>``. Each states where it ran, and runs its baselines itself."""
+"""Measurements that anybody can repeat: ``python -m bench.<what>``. Each says where it ran, and runs its baselines."""

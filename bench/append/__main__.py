@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,16 +27,26 @@ Figures = dict[tuple[str, int], list[float]]
 
 def main() -> None:
     """Read the arguments, run, and print."""
-    parser = argparse.ArgumentParser(prog="python -m bench.append", description="Appends a second, with baselines.")
-    parser.add_argument("--callers", type=int, nargs="+", default=[1, 16, 64, 128], help="how many write at a time")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.append", description="Appends a second, with baselines."
+    )
+    parser.add_argument(
+        "--callers", type=int, nargs="+", default=[1, 16, 64, 128], help="how many write at a time"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="each figure is the median of so many")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long one figure of one round takes")
-    parser.add_argument("--database", help="a PostgreSQL to use, as a URL; without it an embedded one is started")
+    parser.add_argument(
+        "--database", help="a PostgreSQL to use, as a URL; without it an embedded one is started"
+    )
     given = parser.parse_args()
     with ExitStack() as stack:
         url = given.database
         if url is None:
-            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="macao-bench-", ignore_cleanup_errors=True)))
+            directory = Path(
+                stack.enter_context(
+                    tempfile.TemporaryDirectory(prefix="macao-bench-", ignore_cleanup_errors=True)
+                )
+            )
             directory.chmod(0o755)  # for root, the account that runs the server has to get in
             url = stack.enter_context(EmbeddedPostgres(directory)).url
         uvloop.run(_run(url, given.callers, given.rounds, given.seconds))
@@ -47,7 +56,10 @@ async def _run(url: str, callers: list[int], rounds: int, seconds: float) -> Non
     await migrate(url)
     connection = await asyncpg.connect(url)
     await connection.execute(PLAIN_TABLE)
-    server, commits = await connection.fetchval("SHOW server_version"), await connection.fetchval("SHOW synchronous_commit")
+    server, commits = (
+        await connection.fetchval("SHOW server_version"),
+        await connection.fetchval("SHOW synchronous_commit"),
+    )
     await connection.close()
     print(machine("asyncpg", "uvloop"))
     print(f"PostgreSQL {server}, synchronous_commit {commits}; one event of some 300 bytes an append")
@@ -60,7 +72,9 @@ async def _run(url: str, callers: list[int], rounds: int, seconds: float) -> Non
             for name, contender in CONTENDERS.items():
                 figures.setdefault((name, count), []).append(await measure(contender, url, count, seconds))
             if pgbench is not None:
-                figures.setdefault((PGBENCH, count), []).append(await measure_pgbench(pgbench, url, count, seconds))
+                figures.setdefault((PGBENCH, count), []).append(
+                    await measure_pgbench(pgbench, url, count, seconds)
+                )
     _print(figures, callers)
 
 
@@ -74,7 +88,8 @@ def _print(figures: Figures, callers: list[int]) -> None:
         )
         ours = median(figures[OURS, count])
         ratios = [
-            f"{ours / median(figures[name, count]):.1f}" if (name, count) in figures else "-" for name in (PLAIN, PGBENCH)
+            f"{ours / median(figures[name, count]):.1f}" if (name, count) in figures else "-"
+            for name in (PLAIN, PGBENCH)
         ]
         print(f"{count:>8}{cells}{ratios[0]:>9}{ratios[1]:>11}")
 

@@ -51,7 +51,8 @@ CREATE TABLE IF NOT EXISTS public.plain_events (
 )
 """
 PLAIN_INSERT: Final = (
-    "INSERT INTO public.plain_events (version, at_ms, schema, stream, type, actor, command, previous, hash, cause, body) "
+    "INSERT INTO public.plain_events "
+    "(version, at_ms, schema, stream, type, actor, command, previous, hash, cause, body) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 )
 
@@ -70,7 +71,13 @@ class _Match:
         command = f"c_{self.id[2:18]}{self._commands:010}"
         before = self._head
         events = chain(
-            before, [Draft("rolled", 1, BODY)], stream=self.id, actor=ACTOR, command=command, at_ms=AT_MS, cause=CAUSE
+            before,
+            [Draft("rolled", 1, BODY)],
+            stream=self.id,
+            actor=ACTOR,
+            command=command,
+            at_ms=AT_MS,
+            cause=CAUSE,
         )
         self._head = events[-1].head
         return Append(self.id, "m", before, tuple(events), command, REQUEST, ANSWER)
@@ -97,7 +104,9 @@ async def one_by_one(database_url: str, callers: int) -> AsyncIterator[Write]:
     matches = [_Match() for _ in range(callers)]
     numbers = ", ".join(f"${number}" for number in range(1, codec.ARGUMENTS + 1))
     async with _connections(database_url, callers) as connections:
-        statements = [await one.prepare(f"SELECT * FROM macao_log.append_many({numbers})") for one in connections]
+        statements = [
+            await one.prepare(f"SELECT * FROM macao_log.append_many({numbers})") for one in connections
+        ]
 
         async def write(caller: int) -> None:
             rows = await statements[caller].fetch(*codec.to_arguments([matches[caller].next()]))
@@ -125,7 +134,11 @@ async def plain(database_url: str, callers: int) -> AsyncIterator[Write]:
         yield write
 
 
-CONTENDERS: Final[Mapping[str, Contender]] = {"coalescer": coalescer, "one by one": one_by_one, "plain INSERT": plain}
+CONTENDERS: Final[Mapping[str, Contender]] = {
+    "coalescer": coalescer,
+    "one by one": one_by_one,
+    "plain INSERT": plain,
+}
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ BROKEN: Final = (
     asyncpg.OperatorInterventionError,  # shutting down, starting up, cancelled by an operator
     asyncpg.InsufficientResourcesError,  # out of disk, memory or connections
     asyncpg.TransactionRollbackError,  # deadlock, serialization
+    asyncpg.LockNotAvailableError,  # the operator's lock_timeout
     asyncpg.ReadOnlySQLTransactionError,  # a standby that was the primary a moment ago
 )
 

@@ -53,7 +53,8 @@ class PoisonError(Exception):
 class State(StrEnum):
     """What a subscription is doing.
 
-    ``standby``: another process works, or there is no connection. ``stopped``: an event failed for good. ``lost-tail``: a rebuild is needed. Both stay until somebody acts.
+    ``standby``: another process works, or there is no connection. ``stopped``: an event failed for good.
+    ``lost-tail``: a rebuild is needed. The last two stay until somebody acts.
     """
 
     IDLE = "idle"

@@ -16,7 +16,6 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-
 FIELDS = {
     "header": "line format stream rules seats chain seal fairness signature key_id public_key",
     "event": "line version type schema actor command at_ms cause body sealed salt seal previous hash",

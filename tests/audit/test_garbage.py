@@ -19,6 +19,9 @@ from tests.audit.play import OTHER_KEY, play, rechained, record, sit_down
 EVENTS = play(sit_down(CATALOGUE, "dice-race", {"chips_to_win": 1}), random.Random(5))
 LINES = record(EVENTS)
 
+patient = settings(deadline=None)
+"""A busy machine makes a test slow, and that is no finding."""
+
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -55,6 +58,7 @@ def told(lines: list[bytes]) -> Verdict:
     return verdict
 
 
+@patient
 @given(st.lists(st.binary(max_size=200), max_size=8))
 @example([])
 @example([b"["] * 3)
@@ -64,6 +68,7 @@ def test_random_lines(lines):
     assert not told(lines).sound
 
 
+@patient
 @given(st.lists(JSON, max_size=5))
 def test_random_json(values):
     assert not told([msgspec.json.encode(value) if not _too_big(value) else b"0" for value in values]).sound
@@ -80,6 +85,7 @@ def _too_big(value: Any) -> bool:
     return False
 
 
+@patient
 @given(st.integers(0, len(LINES) - 1), st.data())
 def test_a_random_value_in_any_field_of_any_line(at, data):
     said = msgspec.json.decode(LINES[at])
@@ -90,7 +96,7 @@ def test_a_random_value_in_any_field_of_any_line(at, data):
         assert not told([*LINES[:at], msgspec.json.encode(said), *LINES[at + 1 :]]).sound
 
 
-@settings(max_examples=300)
+@settings(patient, max_examples=300)
 @given(st.integers(0, len(EVENTS) - 1), st.data())
 def test_a_random_value_in_any_body_chained_and_signed(at, data):
     """The forger's hashes fit, so this goes on to chance and rules."""
@@ -113,6 +119,7 @@ def test_a_random_value_in_any_body_chained_and_signed(at, data):
     assert not told(lines).sound
 
 
+@patient
 @given(st.sampled_from(["match", "game", "rules_version", "seats", "turn_seconds", "options"]), JSON)
 def test_a_random_value_in_the_first_body_under_the_true_header(field, value):
     body = msgspec.json.decode(EVENTS[0].body)
@@ -123,6 +130,7 @@ def test_a_random_value_in_the_first_body_under_the_true_header(field, value):
         assert not told(lines).sound
 
 
+@patient
 @given(st.permutations(range(len(LINES))), st.integers(0, len(LINES)))
 def test_lines_in_any_order_and_number(order, kept):
     verdict = told([LINES[at] for at in order[:kept]])

@@ -56,6 +56,10 @@ class Load(threading.Thread):
         self._halt = stop
 
     def run(self) -> None:
+        with self._client:
+            self._work()
+
+    def _work(self) -> None:
         try:
             while not self._halt.is_set():
                 self._play(Table.seat(self._client, 2))
@@ -126,7 +130,8 @@ async def test_nothing_acknowledged_is_lost(part: str) -> None:
         events = await log_of(up.state["database_url"])
         check_log(events)
         check_acknowledged(events, done)
-        check_retries(chance, done)
+        with httpx.Client(base_url=up.url, timeout=10) as client:
+            check_retries(chance, done, client)
 
 
 async def log_of(url: str) -> list[tuple[int, Event]]:
@@ -163,9 +168,10 @@ def check_acknowledged(events: list[tuple[int, Event]], done: list[Acknowledged]
         assert json.loads(written[0].cause or b"null")["move"] == one.move
 
 
-def check_retries(chance: random.Random, done: list[Acknowledged]) -> None:
+def check_retries(chance: random.Random, done: list[Acknowledged], client: httpx.Client) -> None:
     """A client that did not hear the answer asks again and gets it, to the byte."""
     for one in chance.sample(done, min(200, len(done))):
+        one.player.client = client
         again = one.player.move(one.match, one.version, one.move, one.key)
         assert again.content == one.answer
         assert again.headers["Idempotent-Replayed"] == "true"

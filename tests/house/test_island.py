@@ -22,12 +22,13 @@ import asyncio, sys
 from services.runtime.migrate import migrate
 from services.runtime.settings import Settings
 from services.runtime.web.app import create_app
-from services.runtime.web.server import run
+from services.runtime.web.server import listen, server_of
 from services.{name}.app import service
 
 settings = Settings.from_environment()
 asyncio.run(migrate(settings.database_url))
-sys.exit(run(create_app(settings, [service]), settings))
+server = server_of(create_app(settings, [service]), settings)
+server.run([listen(settings.host, settings.port)])
 """
 
 

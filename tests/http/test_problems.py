@@ -3,6 +3,7 @@
 import json
 import logging
 
+import asyncpg
 import pytest
 
 from services.contracts.problems import PROBLEMS
@@ -112,6 +113,16 @@ async def test_a_database_that_is_away_is_a_matter_of_trying_again(demo_app, err
     assert (response.status_code, response.json()["code"]) == (503, "unavailable")
     assert response.headers["Retry-After"] == "1"
     assert "10.1.2.3" not in response.text
+
+
+@pytest.mark.parametrize("value", ["$1::bigint", "$1::text"])
+async def test_a_value_that_postgresql_cannot_hold_is_the_clients_fault(demo_app, value):
+    sent = 2**63 if "bigint" in value else "a\0b"
+    with pytest.raises(asyncpg.DataError) as caught:
+        await demo_app.platform.database.pool.fetchval(f"SELECT {value}", sent)
+    demo_app.app.state["provided"][Boom].error = caught.value
+    response = await demo_app.client.get("/v1/boom")
+    assert (response.status_code, response.json()["code"]) == (400, "malformed-request")
 
 
 async def test_every_problem_has_the_page_that_its_type_points_to(demo_app):

@@ -1,81 +1,27 @@
 """Streams over a real server: whole first, nothing missed, and an end when it is time."""
 
 import asyncio
-import json
 import socket
-from contextlib import asynccontextmanager
 
-import httpx
 import pytest
 import pytest_asyncio
 
 from services.runtime.web import streams
 from services.runtime.web.metrics import Metrics
-from services.runtime.web.request import PLATFORM, PROVIDED
-from services.runtime.web.server import listen, server_of
-from tests.http.app import TurnableClock, app_of, settings_of
+from services.runtime.web.request import PROVIDED
+from services.runtime.web.server import listen
 from tests.http.demo import demo, write
-
-
-class Served:
-    def __init__(self, app, server, port, task, clock):
-        self.app, self.server, self.port, self.task, self.clock = app, server, port, task, clock
-        self.platform = app.state[PLATFORM]
-        self.url = f"http://127.0.0.1:{port}"
-
-
-@asynccontextmanager
-async def served(database, redis_url=""):
-    clock = TurnableClock()
-    settings = settings_of(database, redis_url)
-    app = app_of(settings, [demo], clock)
-    listener = listen("127.0.0.1", 0)
-    server = server_of(app, settings)
-    task = asyncio.create_task(server._serve([listener]))
-    while not server.started:
-        await asyncio.sleep(0.01)
-    try:
-        yield Served(app, server, listener.getsockname()[1], task, clock)
-    finally:
-        server.should_exit = True
-        await task
+from tests.http.serving import served, stream_of
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def site(database):
-    async with served(database) as running:
+    async with served(database, [demo]) as running:
         yield running
 
 
-class Reader:
-    """Reads frames from a stream: (event, id, data)."""
-
-    def __init__(self, response):
-        self._lines = response.aiter_lines()
-
-    async def next(self, seconds=5.0):
-        frame = {}
-        async with asyncio.timeout(seconds):
-            async for line in self._lines:
-                name, _, value = line.partition(": ")
-                if line:
-                    frame[name] = value
-                elif "event" in frame:
-                    return frame["event"], int(frame["id"]), json.loads(frame["data"])
-                else:
-                    frame = {}
-        return None
-
-
-@asynccontextmanager
-async def stream(site, name, headers=None, query=""):
-    async with (
-        httpx.AsyncClient(base_url=site.url, timeout=10) as client,
-        client.stream("GET", f"/v1/follow/{name}{query}", headers=headers or {}) as response,
-    ):
-        assert response.status_code == 200
-        assert response.headers["Content-Type"].startswith("text/event-stream")
-        yield Reader(response)
+def stream(site, name, headers=None, query=""):
+    return stream_of(site.url, f"/v1/follow/{name}{query}", headers)
 
 
 async def test_a_stream_begins_with_the_whole_and_tells_what_comes_after(site):
@@ -162,7 +108,7 @@ async def test_the_count_of_streams_goes_down_when_clients_go(site):
 
 
 async def test_the_server_stops_at_once_with_streams_open(database):
-    async with served(database) as site:
+    async with served(database, [demo]) as site:
         await write(site.platform.log, "t_9", 1)
         async with stream(site, "t_9") as reader, stream(site, "t_9") as other:
             await reader.next()
@@ -175,7 +121,7 @@ async def test_the_server_stops_at_once_with_streams_open(database):
 
 
 async def test_a_ring_from_another_process_arrives_over_redis(database, redis_url):
-    async with served(database, redis_url) as one, served(database, redis_url) as other:
+    async with served(database, [demo], redis_url) as one, served(database, [demo], redis_url) as other:
         async with asyncio.timeout(5):
             while not (one.platform.bell.connected and other.platform.bell.connected):
                 await asyncio.sleep(0.01)

@@ -10,35 +10,36 @@ import httpx
 import pytest
 
 from tests.support.players import Player, Table
-from tests.support.up import ROOT, Up, open_directory
+from tests.support.up import ROOT
 
 pytestmark = pytest.mark.slow
 
 
-def test_from_two_guests_to_a_verified_record_and_a_rank(tmp_path: Path) -> None:
-    with open_directory() as directory, Up(directory / "home") as up:
-        up.wait_ready()
-        client = httpx.Client(base_url=up.url, timeout=30)
-        table = Table.seat(client, 3, {"stakes": "dangerous", "max_rounds": 3, "starting_chips": 10})
-        match = table.match
-        view = table.play(random.Random(3))
-        assert min(view["places"]) == 1
+def test_from_three_guests_to_a_verified_record_and_a_rank(client: httpx.Client, tmp_path: Path) -> None:
+    table = Table.seat(client, 3, {"stakes": "dangerous", "max_rounds": 3, "starting_chips": 10})
+    match = table.match
+    view = table.play(random.Random(3))
+    assert min(view["places"]) == 1
 
-        record = tmp_path / "match.ndjson"
-        record.write_bytes(client.get(f"/v1/matches/{match}/record").content)
-        verified = subprocess.run(
-            [sys.executable, "-P", "-m", "services.cli", "verify", str(record)],
-            cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert verified.returncode == 0, verified.stdout + verified.stderr
-        verdict = client.get(f"/v1/matches/{match}/audit").json()
-        assert verdict["sound"], verdict
-        assert verdict["key_known"]
+    record = tmp_path / "match.ndjson"
+    record.write_bytes(client.get(f"/v1/matches/{match}/record").content)
+    verified = subprocess.run(
+        [sys.executable, "-P", "-m", "services.cli", "verify", str(record)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    verdict = client.get(f"/v1/matches/{match}/audit").json()
+    assert verdict["sound"], verdict
+    assert verdict["key_known"]
 
-        every_version(client, match, view)
-        the_table_can_play_again(table)
-        the_players_are_ranked(client, table, view)
-        the_commitment_is_opened(client, match)
+    every_version(client, match, view)
+    the_table_can_play_again(table)
+    the_players_are_ranked(client, table, view)
+    the_commitment_is_opened(client, match)
 
 
 def every_version(client: httpx.Client, match: str, last: dict[str, object]) -> None:
@@ -82,26 +83,23 @@ def the_commitment_is_opened(client: httpx.Client, match: str) -> None:
     assert all((item["seed"] is None) == (item["state"] == "open") for item in items)
 
 
-def test_a_retry_is_harmless_and_another_body_is_refused() -> None:
-    with open_directory() as directory, Up(directory / "home") as up:
-        up.wait_ready()
-        client = httpx.Client(base_url=up.url, timeout=30)
-        table = Table.seat(client, 2, {"first": 0})
-        player = table.players[0]
-        version = player.read(f"/v1/matches/{table.match}")["version"]
-        first = player.move(table.match, version, {"type": "roll"}, key="one-key")
-        again = player.move(table.match, version, {"type": "roll"}, key="one-key")
-        assert first.content == again.content
-        assert again.headers["Idempotent-Replayed"] == "true"
-        other = player.move(table.match, version, {"type": "stand"}, key="one-key")
-        assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
-        stale = player.move(table.match, version, {"type": "roll"}, key="another-key")
-        assert (stale.status_code, stale.json()["code"]) == (412, "stale-version")
-        refused = table.players[1].move(table.match, first.json()["version"], {"type": "roll"})
-        body = refused.json()
-        assert (refused.status_code, body["code"], body["clause"]) == (409, "not-your-turn", "DR-2.1")
-        stranger = Player(client, "Stranger")
-        assert stranger.move(table.match, version, {"type": "roll"}).json()["code"] == "not-a-player"
+def test_a_retry_is_harmless_and_another_body_is_refused(client: httpx.Client) -> None:
+    table = Table.seat(client, 2, {"first": 0})
+    player = table.players[0]
+    version = player.read(f"/v1/matches/{table.match}")["version"]
+    first = player.move(table.match, version, {"type": "roll"}, key="one-key")
+    again = player.move(table.match, version, {"type": "roll"}, key="one-key")
+    assert first.content == again.content
+    assert again.headers["Idempotent-Replayed"] == "true"
+    other = player.move(table.match, version, {"type": "stand"}, key="one-key")
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
+    stale = player.move(table.match, version, {"type": "roll"}, key="another-key")
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale-version")
+    refused = table.players[1].move(table.match, first.json()["version"], {"type": "roll"})
+    body = refused.json()
+    assert (refused.status_code, body["code"], body["clause"]) == (409, "not-your-turn", "DR-2.1")
+    stranger = Player(client, "Stranger")
+    assert stranger.move(table.match, version, {"type": "roll"}).json()["code"] == "not-a-player"
 
 
 def until(read, holds):

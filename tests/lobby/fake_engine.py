@@ -8,6 +8,7 @@ import msgspec
 from litestar import Router, post
 from litestar.params import JSONBody
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from services.contracts.envelope import Head, chain
 from services.contracts.events.base import Fact
@@ -27,6 +28,7 @@ class CommitmentRequest(Body, frozen=True):
     game: str
     seats: int
     options: dict[str, Any]
+    completed: bool = False
     match_id: str | None = None
 
 
@@ -62,6 +64,7 @@ class FakeEngine:
     def __init__(self) -> None:
         self.platform: Platform | None = None
         self.committed: dict[str, Committed] = {}
+        self.by_command: dict[str, str] = {}
         self.started: dict[str, StartRequest] = {}
         self.asked_to_start = 0
         self.refuse = ""
@@ -72,21 +75,21 @@ class FakeEngine:
         self.platform = platform
         return Service("engine", (Router("/v1", route_handlers=[commit, start]),), provides=(self,))
 
-    def commit(self, data: CommitmentRequest) -> Committed:
+    def commit(self, data: CommitmentRequest, command: str) -> Committed:
         if data.game != "dice-race":
             raise Problem("unknown-game", params={"game": data.game})
         if not 2 <= data.seats <= 6:
             raise Problem("seats-invalid", clause="DR-1.1", params={"min": 2, "max": 6})
         if set(data.options) - {"target"}:
             raise Problem("options-invalid", clause="DR-6", params={"option": min(data.options)})
-        known = self.committed.get(data.match_id or "")
-        number = known.number if known else next(self._numbers)
-        match = data.match_id or make_id(MATCH, 1, number.to_bytes(10, "big"))
-        commitment = hashlib.sha256(match.encode()).hexdigest()
-        self.committed[match] = Committed(
-            match, commitment, number, data.game, 1, {"target": 9, **data.options}
-        )
-        return self.committed[match]
+        match = data.match_id or self.by_command.get(command)
+        if match is None:
+            match = make_id(MATCH, 1, next(self._numbers).to_bytes(10, "big"))
+            self.by_command[command] = match
+            commitment = hashlib.sha256(match.encode()).hexdigest()
+            self.committed[match] = Committed(match, commitment, len(self.committed) + 1, data.game, 1, {})
+        options = data.options if data.completed else {"target": 9, **data.options}
+        return replace(self.committed[match], options=options)
 
     async def start(self, data: StartRequest) -> int:
         self.asked_to_start += 1
@@ -126,7 +129,8 @@ class FakeEngine:
 
 @post("/commitments", guards=[needs("service")])
 async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Committed:
-    return request.the(FakeEngine).commit(data)
+    command = await request.command()
+    return request.the(FakeEngine).commit(data, command.id)
 
 
 @post("/matches", guards=[needs("service")], status_code=200)

@@ -66,10 +66,9 @@ class CardRunner(Runner):
 
     def _lay_out(self, given: dict[str, str]) -> None:
         """Fold the facts after which the cards lie as the case has them."""
-        hands = tuple(tuple(hand.split()) for hand in given["hands"].split("|"))
+        hands = tuple(tuple(hand.replace("-", "").split()) for hand in given["hands"].split("|"))
         seats, first = len(hands), int(given.get("first", "0"))
         top, stock = given["top"], tuple(given.get("stock", "").split())
-        order = tuple(seat for seat in clockwise(seats, first) if hands[seat])
         options = read_table_options(self.rules, self.case.options, seats)
         assert not isinstance(options, Refusal), options
         dealer = first if self.rules.name == "cards-places" else (first - 1) % seats
@@ -78,7 +77,7 @@ class CardRunner(Runner):
         self.state = self.rules.initial(options, seats)
         self._fold((
             LotDrawn("starter", dealer, LotDraw(0, 0, tuple(range(seats)), dealer)),
-            RoundStarted(1, "round", order),
+            RoundStarted(1, "round", clockwise(seats, first)),
             Dealt(ShuffleDraw(1, 0, cards, cards), hands),
             TurnedUp(top),
         ))  # fmt: skip
@@ -147,14 +146,25 @@ class CardRunner(Runner):
         return [f"{word} {seen}"]
 
     def _turns(self, verb: str, count: int) -> None:
-        """Let turns pass by drawing, and by passing after it where a draw does not end the turn."""
+        """Let turns pass: everybody draws and passes, or draws and lays what was drawn."""
+        drawing_ends_the_turn = self.rules.name == "cards-places"
         for _ in range(count):
-            for body in ({"type": "draw"}, {"type": "pass"})[: 1 if self.rules.name == "cards-places" else 2]:
-                waiting = self.rules.pending(self.state)
-                assert not isinstance(waiting, Over), "the match is over"
-                outcome = self._decide(waiting.turn, self._read_move(msgspec.json.encode(body)))
-                assert not isinstance(outcome, str), outcome
-        del verb
+            seat = self._waiting().turn
+            self._accepted(seat, {"type": "draw"})
+            if verb == "lays":
+                view: Any = self.rules.observe(self.state, AUDITOR)
+                self._accepted(seat, {"type": "play", "cards": view.players[seat].hand[-1:]})
+            elif not drawing_ends_the_turn:
+                self._accepted(seat, {"type": "pass"})
+
+    def _waiting(self) -> Waiting:
+        waiting = self.rules.pending(self.state)
+        assert isinstance(waiting, Waiting), "the match is over"
+        return waiting
+
+    def _accepted(self, seat: int, body: dict[str, Any]) -> None:
+        outcome = self._decide(seat, self._read_move(msgspec.json.encode(body)))
+        assert not isinstance(outcome, str), outcome
 
 
 def in_words(facts: Any) -> list[str]:

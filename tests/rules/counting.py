@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from services.engine.rules.kernel import AnyRules, Refusal, Waiting
+from services.engine.rules.kernel import AnyRules, Move, Refusal, Waiting
 from tests.support.enumerating_chance import every_outcome
 
 
@@ -22,10 +23,19 @@ def successors(rules: AnyRules, state: Any) -> Iterator[Any]:
     """Yield the states after every legal move and every outcome, once for each way that leads there."""
     waiting = rules.pending(state)
     for seat in waiting.may_act if isinstance(waiting, Waiting) else ():
-        for move in rules.legal(state, seat):
+        for move in (move for entry in rules.legal(state, seat) for move in moves_of(rules, entry)):
             for facts in every_outcome(lambda chance, s=seat, m=move: rules.decide(state, s, m, chance)):  # type: ignore[misc]
                 assert not isinstance(facts, Refusal)
                 yield _folded(rules, state, facts)
+
+
+def moves_of(rules: AnyRules, entry: Struct) -> list[Any]:
+    """Return the moves that an entry of ``legal`` stands for: itself, or every stake of a range."""
+    if isinstance(entry, Move):
+        return [entry]
+    words = msgspec.to_builtins(entry)
+    amounts = range(words.pop("min"), words.pop("max") + 1)
+    return [msgspec.convert(words | {"amount": amount}, rules.moves) for amount in amounts]
 
 
 def ways(rules: AnyRules, options: Struct, seats: int, moves: int) -> list[int]:

@@ -27,7 +27,9 @@ def points_of(card: str) -> int:
 class NaiveCardsBank:
     """One match. ``bank`` is the seat that holds the bank first, wherever that was decided."""
 
-    def __init__(self, options: dict[str, Any], seats: int, bank: int, shuffles: Sequence[Sequence[str]]) -> None:
+    def __init__(
+        self, options: dict[str, Any], seats: int, bank: int, shuffles: Sequence[Sequence[str]]
+    ) -> None:
         self.o = DEFAULTS | options
         self.n = seats
         self.chips = [self.o["starting_chips"]] * seats
@@ -44,7 +46,9 @@ class NaiveCardsBank:
         return [seat for seat in range(self.n) if seat not in self.place]
 
     def from_left_of_bank(self) -> list[int]:
-        return [s for s in ((self.bank + 1 + step) % self.n for step in range(self.n - 1)) if s not in self.place]
+        return [
+            s for s in ((self.bank + 1 + step) % self.n for step in range(self.n - 1)) if s not in self.place
+        ]
 
     def remaining(self) -> list[int]:
         """The players whose stakes lie on the table."""
@@ -201,7 +205,9 @@ class NaiveCardsBank:
             self.end_coup()
 
     def end_coup(self) -> None:
-        poor = [s for s in self.still_in() if self.chips[s] < 3 * self.o["min_stake"] and not self.o["points"]]
+        poor = [
+            s for s in self.still_in() if self.chips[s] < 3 * self.o["min_stake"] and not self.o["points"]
+        ]
         first = len(self.still_in()) - len(poor) + 1
         for seat in poor:
             self.place[seat] = first + len([other for other in poor if self.chips[other] > self.chips[seat]])

@@ -182,7 +182,11 @@ class NaiveDiceBank:
 
     def end_round(self) -> None:
         if not self.o["points"]:
-            broke = [player for player in self.players if player.place is None and player.chips < self.o["min_stake"]]
+            broke = [
+                player
+                for player in self.players
+                if player.place is None and player.chips < self.o["min_stake"]
+            ]
             self.send_out(broke)
         if len(self.around(0)) <= 1:
             self.end()

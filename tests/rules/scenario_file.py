@@ -10,7 +10,7 @@ from typing import Any
 FILES = Path(__file__).parent / "scenarios"
 
 STATE_WORDS = (
-    "chips", "pot", "turn", "may", "hand", "stock", "pile", "suit", "penalty", "losses", "everybody",
+    "chips", "scores", "pot", "turn", "may", "hand", "stock", "pile", "suit", "penalty", "losses", "everybody",
     "shuffle", "sees",
 )  # fmt: skip
 GIVEN_WORDS = ("hands", "top", "stock", "first", "deck")

@@ -137,6 +137,8 @@ class Runner:
         match word:
             case "chips":
                 seen = words.seats(player.chips for player in view.players)
+            case "scores":
+                seen = words.seats(player.score for player in view.players)
             case "pot":
                 seen = str(view.pot)
             case "turn":

@@ -120,7 +120,8 @@ def compare(game_of, game, naive):
     for seat in range(game.seats):
         listed = matches.legal(game.match, seat)
         assert naive.legal(seat) == [
-            (move.min, move.max) if hasattr(move, "min") else str(move.__struct_config__.tag) for move in listed
+            (move.min, move.max) if hasattr(move, "min") else str(move.__struct_config__.tag)
+            for move in listed
         ]
 
 
@@ -188,7 +189,9 @@ def card_combinations():
 
 
 @pytest.mark.parametrize(
-    ("game_of", "combinations"), [(Dice, dice_combinations), (Cards, card_combinations)], ids=["Dice", "Cards"]
+    ("game_of", "combinations"),
+    [(Dice, dice_combinations), (Cards, card_combinations)],
+    ids=["Dice", "Cards"],
 )
 @pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_they_agree_for_every_combination_of_options(game_of, combinations, rounds):
@@ -206,7 +209,9 @@ def naive_ways(options, seats, moves):
         after = []
         for naive in matches_at:
             for move in [] if naive.over else naive.legal(naive.turn()):
-                word, amounts = ("stake", range(move[0], move[1] + 1)) if isinstance(move, tuple) else (move, [0])
+                word, amounts = (
+                    ("stake", range(move[0], move[1] + 1)) if isinstance(move, tuple) else (move, [0])
+                )
                 faces = [(face,) for face in range(1, 7)] if word == "roll" else [()]
                 for amount, dice in product(amounts, faces):
                     copy = deepcopy(naive)

@@ -12,6 +12,7 @@ from services.contracts.events.match import LotDrawn
 from services.engine.rules import match as matches
 from services.engine.rules.games.cards_places import CARDS_PLACES
 from services.engine.rules.kernel import AUDITOR, Expire, Leave, Refusal
+from services.engine.rules.shedding import Catch, SitOut
 from tests.rules.naive_cards_places import NaiveCardsPlaces
 from tests.support.card_moves import any_move
 from tests.support.matches import start
@@ -60,7 +61,7 @@ def play_both(options, seats, seed, moods):
         if rng.random() < moods["leave"]:
             seat, move = rng.randrange(seats), rng.choice([Leave(), Expire()])
         elif rng.random() < moods["strange"]:
-            seat, move = rng.randrange(seats), any_move(game.match.game.hands, rng)
+            seat, move = rng.randrange(seats), any_move(game.match.game.hands, rng, SitOut(), Catch(rng.randint(0, seats)))
         else:
             laying = [move for move in listed if move.__struct_config__.tag == "play"]
             move = rng.choice(laying if laying and rng.random() < moods["eager"] else listed)

@@ -13,6 +13,9 @@ from services.engine.rules.kernel import Refusal
 from tests.rules.laws import over_every_rules
 from tests.support.options import as_given, fields_of, fitting, given_options, section_of
 
+SEATS_WITHOUT_OPTIONS = 16
+"""So many seats a table can have in any game whatever its options; beyond, some may be needed."""
+
 
 def kinds(field):
     return field.type.types if isinstance(field.type, UnionType) else (field.type,)
@@ -64,14 +67,16 @@ def test_the_number_of_seats_has_its_limits(rules):
         refusal = read_options(rules, {}, seats)
         assert isinstance(refusal, Refusal)
         assert refusal.code == "seats-invalid"
-    for seats in (rules.seats_min, rules.seats_max):
+    for seats in (rules.seats_min, min(rules.seats_max, SEATS_WITHOUT_OPTIONS)):
         assert not isinstance(read_options(rules, {}, seats), Refusal)
+    largest = read_options(rules, {}, rules.seats_max)
+    assert not isinstance(largest, Refusal) or largest.code == "options-invalid", "more packs, for instance (CB-1.3)"
 
 
 @over_every_rules
 def test_whatever_is_given_is_taken_or_refused_with_the_clause(rules):
     @settings(max_examples=300, deadline=None, database=None)
-    @given(given_options(rules), st.integers(rules.seats_min, rules.seats_max))
+    @given(given_options(rules), st.integers(rules.seats_min, min(rules.seats_max, SEATS_WITHOUT_OPTIONS)))
     def holds(given, seats):
         answer = read_options(rules, given, seats)
         if isinstance(answer, Refusal):

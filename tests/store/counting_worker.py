@@ -23,7 +23,9 @@ from services.runtime.subscription import Subscription
 from tests.store.writers import settings_for
 
 NAME = "counting"
-TABLE = "CREATE TABLE public.counting (one boolean PRIMARY KEY, events bigint NOT NULL, digest bytea NOT NULL)"
+TABLE = (
+    "CREATE TABLE public.counting (one boolean PRIMARY KEY, events bigint NOT NULL, digest bytea NOT NULL)"
+)
 RIGHTS = "GRANT ALL ON public.counting TO macao_app"
 
 

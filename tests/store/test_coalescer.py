@@ -60,7 +60,9 @@ async def test_what_comes_together_is_written_together(database: str, log: Event
         await asyncio.sleep(0.05)
         await release()
         outcomes = await asyncio.gather(first, *others)
-    assert sorted(outcome.position for outcome in outcomes if isinstance(outcome, Appended)) == list(range(1, 102))
+    assert sorted(outcome.position for outcome in outcomes if isinstance(outcome, Appended)) == list(
+        range(1, 102)
+    )
     assert await transactions(owner) == 2
 
 
@@ -130,7 +132,9 @@ async def test_a_full_queue_turns_callers_away_at_once(database: str, opened: Da
         assert isinstance(await one.append(Stream().next()), Appended)
 
 
-async def test_nobody_waits_longer_than_patience_and_what_was_sent_is_settled(database: str, opened: Database):
+async def test_nobody_waits_longer_than_patience_and_what_was_sent_is_settled(
+    database: str, opened: Database
+):
     async with held(database) as release, coalescer(opened, patience_seconds=0.3) as one:
         sent, queued = Stream().next(), Stream().next()
         flying = asyncio.create_task(one.append(sent))
@@ -152,7 +156,9 @@ async def test_one_bad_append_fails_alone(database: str, log: EventLog):
     odd = Stream().next()
     odd = replace(odd, answer="text, where bytes are due")  # type: ignore[arg-type]
     async with held(database) as release:
-        tasks = [asyncio.create_task(log.append(item)) for item in (*good[:7], bad, *good[7:15], odd, *good[15:])]
+        tasks = [
+            asyncio.create_task(log.append(item)) for item in (*good[:7], bad, *good[7:15], odd, *good[15:])
+        ]
         await asyncio.sleep(0.05)
         await release()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
@@ -177,7 +183,9 @@ async def test_closing_sends_what_was_accepted(database: str, opened: Database, 
     assert await owner.fetchval("SELECT count(*) FROM macao_log.events") == 10
 
 
-async def test_closing_does_not_wait_for_ever(database: str, opened: Database, monkeypatch: pytest.MonkeyPatch):
+async def test_closing_does_not_wait_for_ever(
+    database: str, opened: Database, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("services.runtime.log.coalescer.DRAIN_SECONDS", 0.2)
     async with held(database):
         async with coalescer(opened) as one:
@@ -202,7 +210,9 @@ async def test_the_bell_hears_of_commits_and_of_nothing_else(opened: Database):
     heard: list[tuple[int, list[tuple[str, int]]]] = []
     stream = Stream()
     item = stream.next(b"{}", b"{}")
-    async with coalescer(opened, committed=lambda position, heads: heard.append((position, list(heads)))) as one:
+    async with coalescer(
+        opened, committed=lambda position, heads: heard.append((position, list(heads)))
+    ) as one:
         await one.append(item)
         await one.append(item)
         await one.append(stream.next())

@@ -24,7 +24,9 @@ Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 def sql(tmp_path: Path) -> Path:
     (tmp_path / "migrations").mkdir()
     (tmp_path / "functions").mkdir()
-    (tmp_path / "migrations" / "0001_one.sql").write_text("CREATE SCHEMA toy; CREATE TABLE toy.one (n integer);")
+    (tmp_path / "migrations" / "0001_one.sql").write_text(
+        "CREATE SCHEMA toy; CREATE TABLE toy.one (n integer);"
+    )
     (tmp_path / "migrations" / "0002_two.sql").write_text("INSERT INTO toy.one VALUES (1);")
     (tmp_path / "functions" / "answer.sql").write_text(_answer(1))
     return tmp_path
@@ -54,7 +56,10 @@ async def test_migrations_run_once_and_functions_when_they_change(database: str,
     assert await migrate(database, [Source.read("toy", sql)]) == []
     (sql / "functions" / "answer.sql").write_text(_answer(2))
     (sql / "migrations" / "0003_three.sql").write_text("INSERT INTO toy.one VALUES (3);")
-    assert await migrate(database, [Source.read("toy", sql)]) == ["toy/migrations/0003_three", "toy/functions/answer"]
+    assert await migrate(database, [Source.read("toy", sql)]) == [
+        "toy/migrations/0003_three",
+        "toy/functions/answer",
+    ]
     assert await owner.fetchval("SELECT toy.answer()") == 2
     assert await owner.fetchval("SELECT array_agg(n) FROM toy.one") == [1, 3]
 
@@ -95,13 +100,17 @@ async def login(empty: str, name: str, *rights: str) -> AsyncIterator[tuple[str,
         address = f"{name}:secret@{parts.netloc.rpartition('@')[2]}"
         yield urlunsplit(parts._replace(netloc=address)), admin
     finally:
-        await admin.execute(f"ALTER DATABASE {database} OWNER TO CURRENT_USER; DROP OWNED BY {name} CASCADE; DROP ROLE {name}")
+        await admin.execute(
+            f"ALTER DATABASE {database} OWNER TO CURRENT_USER; DROP OWNED BY {name} CASCADE; DROP ROLE {name}"
+        )
         await admin.close()
 
 
 async def test_a_login_without_the_right_to_make_roles_is_told_what_to_do(empty: str):
     async with login(empty, "macao_test_weak") as (url, _):
-        with pytest.raises(MigrationError, match="let an administrator run: CREATE ROLE macao_app NOLOGIN; GRANT"):
+        with pytest.raises(
+            MigrationError, match="let an administrator run: CREATE ROLE macao_app NOLOGIN; GRANT"
+        ):
             await migrate(url)
 
 

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from services.runtime.database import Database
-from services.runtime.log import AppendError, Appended, EventLog
+from services.runtime.log import Appended, AppendError, EventLog
 from tests.store.writers import Stream, append_raw, settings_for, write_rounds
 
 FUNCTION = Path("services/runtime/log/sql/functions/append_many.sql")
@@ -88,7 +88,9 @@ async def write_and_follow(database: str) -> tuple[list[int], list[int]]:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        there = [row[0] for row in await raw[0].fetch("SELECT position FROM macao_log.events ORDER BY position")]
+        there = [
+            row[0] for row in await raw[0].fetch("SELECT position FROM macao_log.events ORDER BY position")
+        ]
         return seen, there
 
 
@@ -99,14 +101,20 @@ async def test_sixteen_writers_and_a_reader_that_follows(database: str):
     assert seen == there
 
 
-async def test_without_the_lock_the_same_test_fails(database: str, owner: "asyncpg.Connection[asyncpg.Record]"):
+async def test_without_the_lock_the_same_test_fails(
+    database: str, owner: "asyncpg.Connection[asyncpg.Record]"
+):
     await owner.execute(without_lock())
     with pytest.raises((asyncpg.UniqueViolationError, AppendError)):
         await write_and_follow(database)
 
 
-async def test_a_sequence_would_let_the_reader_skip(database: str, owner: "asyncpg.Connection[asyncpg.Record]"):
-    await owner.execute("CREATE SEQUENCE macao_log.numbers; GRANT USAGE ON SEQUENCE macao_log.numbers TO macao_app")
+async def test_a_sequence_would_let_the_reader_skip(
+    database: str, owner: "asyncpg.Connection[asyncpg.Record]"
+):
+    await owner.execute(
+        "CREATE SEQUENCE macao_log.numbers; GRANT USAGE ON SEQUENCE macao_log.numbers TO macao_app"
+    )
     await owner.execute(with_sequence())
     seen, there = await write_and_follow(database)
     assert seen == sorted(seen)  # it believes that all is well

@@ -60,6 +60,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.runtime.subscription.STANDBY_SECONDS", 0.05)
 
 
+async def position(owner: Owner) -> int:
+    return await owner.fetchval("SELECT coalesce(max(position), 0) FROM macao_log.subscriptions") or 0
+
+
 async def checkpoint(owner: Owner, name: str) -> asyncpg.Record:
     row = await owner.fetchrow("SELECT * FROM macao_log.subscriptions WHERE name = $1", name)
     assert row is not None
@@ -217,7 +221,9 @@ async def test_a_killed_session_is_replaced(opened: Database, log: EventLog, own
     assert notes.positions == list(range(1, 19))
 
 
-async def test_it_says_that_it_is_alive(opened: Database, log: EventLog, owner: Owner, monkeypatch: pytest.MonkeyPatch):
+async def test_it_says_that_it_is_alive(
+    opened: Database, log: EventLog, owner: Owner, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("services.runtime.subscription.HEARTBEAT_SECONDS", 0.0)
     subscription = Subscription(opened, log, None, "one", 1, Notes().apply)
     async with running(subscription):
@@ -233,7 +239,13 @@ async def test_killed_anywhere_the_rows_equal_the_fold(database: str, log: Event
     await owner.execute(counting_worker.TABLE)
     await owner.execute(counting_worker.RIGHTS)
     moments = random.Random(10)
-    writing = asyncio.create_task(write_rounds(log.append, Stream(), 600))
+    enough = asyncio.Event()
+
+    async def write() -> None:
+        while not enough.is_set():
+            await write_rounds(log.append, Stream(), 3)
+
+    writing = asyncio.create_task(write())
     script = Path(counting_worker.__file__)
 
     async def start() -> asyncio.subprocess.Process:
@@ -241,9 +253,13 @@ async def test_killed_anywhere_the_rows_equal_the_fold(database: str, log: Event
 
     for _ in range(8):
         worker = await start()
-        await asyncio.sleep(0.5 + moments.uniform(0.0, 0.3))
+        before = await position(owner)
+        while await position(owner) == before:  # it has begun to work
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(moments.uniform(0.0, 0.1))
         worker.kill()
         await worker.wait()
+    enough.set()
     await writing
     worker = await start()
     try:

@@ -64,5 +64,7 @@ async def test_the_application_inserts_nothing_itself(opened: Database):
 
 
 async def test_nobody_else_may_append(owner: "asyncpg.Connection[asyncpg.Record]"):
-    rights = await owner.fetchval("SELECT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc WHERE proname = 'append_many'")
+    rights = await owner.fetchval(
+        "SELECT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc WHERE proname = 'append_many'"
+    )
     assert rights is False

@@ -33,7 +33,9 @@ async def far(database: str, proxy: Proxy) -> AsyncIterator[Database]:
 
 
 @pytest.mark.parametrize("moment", list(Moment))
-async def test_an_append_is_done_once_and_answered_wherever_the_cut_falls(far: Database, proxy: Proxy, log: EventLog, moment: Moment):
+async def test_an_append_is_done_once_and_answered_wherever_the_cut_falls(
+    far: Database, proxy: Proxy, log: EventLog, moment: Moment
+):
     async with EventLog(far) as distant:
         for number in range(5):
             marked = Stream().next(b"{}", b"{}")
@@ -111,10 +113,13 @@ async def test_cuts_at_random_under_load_lose_and_double_nothing(far: Database, 
     assert all(event.recomputed_hash() == event.hash for event in events)
 
 
-async def test_sessions_killed_by_an_operator_are_replaced(log: EventLog, owner: "asyncpg.Connection[asyncpg.Record]"):
+async def test_sessions_killed_by_an_operator_are_replaced(
+    log: EventLog, owner: "asyncpg.Connection[asyncpg.Record]"
+):
     await log.append(Stream().next())
     killed = await owner.fetch(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'macao writer' AND datname = current_database()"
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE application_name = 'macao writer' AND datname = current_database()"
     )
     assert len(killed) == 1
     assert isinstance(await log.append(Stream().next()), Appended)

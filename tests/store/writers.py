@@ -47,11 +47,15 @@ class Stream:
         ]
         command = command or f"c_{next(_numbers):026}"
         events = chain(
-            self.head, drafts, stream=self.id, actor=ACTOR, command=command, at_ms=AT_MS, cause=b'{"type":"roll"}'
+            self.head,
+            drafts,
+            stream=self.id,
+            actor=ACTOR,
+            command=command,
+            at_ms=AT_MS,
+            cause=b'{"type":"roll"}',
         )
-        return Append(
-            self.id, self.kind, self.head, tuple(events), command, sha256(request).digest(), answer
-        )
+        return Append(self.id, self.kind, self.head, tuple(events), command, sha256(request).digest(), answer)
 
     def took(self, item: Append) -> None:
         """Move on: ``item`` was committed."""

@@ -7,13 +7,12 @@ from random import Random
 
 from services.engine.rules.cards import PACK
 from services.engine.rules.kernel import Move
-from services.engine.rules.shedding import Call, Catch, Draw, Play, SitOut, Take
+from services.engine.rules.shedding import Call, Draw, Play, Take
 
 
-def any_move(hands: Sequence[Sequence[str]], rng: Random) -> Move:
-    """Return a move, most often a play of cards that somebody holds."""
-    kind = rng.choice(["play"] * 6 + ["draw", "take", "sit-out", "call", "catch"])
-    if kind == "play":
+def any_move(hands: Sequence[Sequence[str]], rng: Random, *others: Move) -> Move:
+    """Return a move, most often a play of cards that somebody holds; ``others`` are those of one game only."""
+    if rng.random() < 0.6:
         held = rng.choice([hand for hand in hands if hand] or [PACK])
         card = rng.choice(held)
         alike = [other for other in held if other[0] == card[0]]
@@ -23,8 +22,4 @@ def any_move(hands: Sequence[Sequence[str]], rng: Random) -> Move:
             rng.choices(held, k=rng.randint(1, 3)),
         ])  # fmt: skip
         return Play(tuple(cards), rng.choice([None, None, "C", "D", "H", "S"]), macao=rng.random() < 0.3)
-    others: dict[str, Move] = {
-        "draw": Draw(), "take": Take(), "sit-out": SitOut(), "call": Call(),
-        "catch": Catch(rng.randint(0, len(hands))),
-    }  # fmt: skip
-    return others[kind]
+    return rng.choice([Draw(), Take(), Call(), *others])

@@ -21,14 +21,14 @@ class Player:
     """
 
     def __init__(self, client: httpx.Client, name: str) -> None:
-        self._client = client
+        self.client = client
         answer = self.retried("POST", "/v1/players", {"name": name}, key=None)
         self.id: str = answer.json()["player"]["id"]
         self.token: str = answer.json()["token"]
 
     def request(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Send one request as this player."""
-        return self._client.request(
+        return self.client.request(
             method, path, json=body, headers={"Authorization": f"Bearer {self.token}", **headers}
         )
 
@@ -44,7 +44,7 @@ class Player:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
-                answer = self._client.request(method, path, json=body, headers=sent)
+                answer = self.client.request(method, path, json=body, headers=sent)
             except httpx.TransportError:
                 answer = None
             if answer is not None and answer.status_code not in (500, 502, 503):

@@ -22,6 +22,7 @@ class Proxy:
         port: where it listens, on loopback.
         connections: how many were made.
         cuts: how many it has cut.
+        frozen: while it is set, nothing passes and nobody is told.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -31,6 +32,7 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._plan: tuple[bytes, Moment] | None = None
         self._refusing = False
+        self.frozen = False
         self.port = 0
         self.connections = 0
         self.cuts = 0
@@ -108,6 +110,8 @@ class _Link:
         self._proxy.watch(server_writer)
 
         async def to_server(data: bytes) -> bool:
+            if self._proxy.frozen:
+                return True
             moment = self._proxy.due(data)
             if moment is Moment.BEFORE_IT_IS_SENT:
                 return False
@@ -122,6 +126,8 @@ class _Link:
             return True
 
         async def to_client(data: bytes) -> bool:
+            if self._proxy.frozen:
+                return True
             if self._mute:
                 return False
             self._writer.write(data)

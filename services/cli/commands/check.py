@@ -20,8 +20,8 @@ AT_ONCE: Final = 2  # the type checkers take a core each for most of the time
 CHECKS: Final[dict[str, list[str]]] = {
     "mypy": ["-m", "mypy"],
     "pyright": ["-m", "pyright"],
-    "format": ["-m", "ruff", "format", "--check", "--quiet", "."],
-    "lint": ["-m", "ruff", "check", "--quiet", "."],
+    "format": ["-m", "ruff", "format", "--check", "--output-format", "concise", "."],
+    "lint": ["-m", "ruff", "check", "--output-format", "concise", "."],
     "imports": ["-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-logo"],
     "tests": ["-m", "pytest", "-q", "-m", "not slow", "tests/house", "tests/rules"],
 }

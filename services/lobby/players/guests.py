@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Struct)
 
 
 class Issued(Struct, frozen=True):
-    """A ``token`` for the Authorization header, good for ``expires_in`` seconds; a ``refresh_token`` to get the next."""
+    """A ``token`` for the Authorization header, good for ``expires_in`` seconds; a ``refresh_token`` for the next."""
 
     token: str
     refresh_token: str

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -26,6 +26,7 @@ from asyncpg.prepared_stmt import PreparedStatement
 from services.runtime.database import connection_broke, hang_up
 from services.runtime.log import codec
 from services.runtime.log.errors import AppendError, LogUnavailableError
+from services.runtime.log.lanes import Lanes, Ticket
 from services.runtime.log.types import Append, Appended, Duplicate, Outcome
 
 _logger: Final = logging.getLogger(__name__)
@@ -50,18 +51,6 @@ BACKOFF_LAST_SECONDS: Final = 1.0
 
 Connect: TypeAlias = "Callable[[str], Awaitable[Connection[Any]]]"
 Committed: TypeAlias = Callable[[int, Sequence[tuple[str, int]]], None]
-
-
-class _Ticket:
-    """An append on its way, and the caller's place to wait."""
-
-    __slots__ = ("deadline", "item", "outcome", "repeated")
-
-    def __init__(self, item: Append, outcome: asyncio.Future[Outcome], deadline: float) -> None:
-        self.item = item
-        self.outcome = outcome
-        self.deadline = deadline
-        self.repeated = False
 
 
 class Coalescer:
@@ -90,10 +79,8 @@ class Coalescer:
         self._queue_max = queue_max
         self._patience_seconds = patience_seconds
         self._committed = committed
-        # Streams in the order of their turn, each with its appends in the order of their calls.
-        self._lanes: OrderedDict[str, deque[_Ticket]] = OrderedDict()
-        self._flying: list[_Ticket] = []
-        self._waiting = 0
+        self._lanes = Lanes()
+        self._flying: list[Ticket] = []
         self._wake = asyncio.Event()
         self._closing = False
         self._writer: asyncio.Task[None] | None = None
@@ -120,27 +107,19 @@ class Coalescer:
             if late:
                 writer.cancel()
                 await asyncio.wait({writer})
-        for lane in self._lanes.values():
-            for ticket in lane:
-                _fail(ticket, LogUnavailableError("the service stopped before this was written"))
-        self._lanes.clear()
-        self._waiting = 0
+        for ticket in self._lanes.take_late(math.inf):
+            ticket.fail(LogUnavailableError("the service stopped before this was written"))
         await self._disconnect()
 
     async def append(self, item: Append) -> Outcome:
         """Queue an append and wait for its outcome; see ``EventLog.append``."""
         if self._closing or self._writer is None:
             raise LogUnavailableError("the log is closed")
-        if self._waiting >= self._queue_max:
+        if len(self._lanes) >= self._queue_max:
             raise LogUnavailableError(f"{self._queue_max} appends are waiting already")
         loop = asyncio.get_running_loop()
-        ticket = _Ticket(item, loop.create_future(), loop.time() + self._patience_seconds)
-        lane = self._lanes.get(item.stream)
-        if lane is None:
-            self._lanes[item.stream] = deque((ticket,))
-        else:
-            lane.append(ticket)
-        self._waiting += 1
+        ticket = Ticket(item, loop.create_future(), loop.time() + self._patience_seconds)
+        self._lanes.add(ticket)
         self._wake.set()
         return await ticket.outcome
 
@@ -153,33 +132,15 @@ class Coalescer:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
-                self._flying = self._take()
+                self._flying = self._lanes.take(self._batch_max)
                 await self._settle(self._flying)
                 self._flying = []
         finally:
             sweeper.cancel()
             for ticket in self._flying:
-                _fail(ticket, LogUnavailableError("the service stopped before this had an outcome"))
+                ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
 
-    def _take(self) -> list[_Ticket]:
-        """Take the next batch: the first append of each stream, in turn, no command twice; sorted by stream."""
-        batch: list[_Ticket] = []
-        commands: set[str] = set()
-        kept: list[tuple[str, deque[_Ticket]]] = []
-        while self._lanes and len(batch) < self._batch_max:
-            stream, lane = self._lanes.popitem(last=False)
-            if lane[0].item.command not in commands:
-                ticket = lane.popleft()
-                commands.add(ticket.item.command)
-                batch.append(ticket)
-            if lane:
-                kept.append((stream, lane))
-        self._lanes.update(kept)  # behind those that had no turn yet
-        self._waiting -= len(batch)
-        batch.sort(key=_stream_of)
-        return batch
-
-    async def _settle(self, batch: list[_Ticket]) -> None:
+    async def _settle(self, batch: list[Ticket]) -> None:
         """Bring about an outcome for every ticket, an error included."""
         try:
             rows = codec.in_order(await self._send(batch), len(batch))
@@ -187,7 +148,7 @@ class Coalescer:
         except Exception as error:
             if len(batch) == 1:
                 _logger.exception("an append to %s was refused by the database", batch[0].item.stream)
-                _fail(batch[0], AppendError(f"the database refuses this append: {error}"))
+                batch[0].fail(AppendError(f"the database refuses this append: {error}"))
                 return
             middle = len(batch) // 2
             await self._settle(batch[:middle])
@@ -199,12 +160,14 @@ class Coalescer:
             if type(outcome) is Appended:
                 heads.append((ticket.item.stream, outcome.version))
                 last = max(last, outcome.position)
-            if not ticket.outcome.done():
-                ticket.outcome.set_result(outcome)
+            ticket.succeed(outcome)
         if heads and self._committed is not None:
-            self._committed(last, heads)
+            try:
+                self._committed(last, heads)
+            except Exception:  # the append is done, and the writer has to go on, whoever fails to hear of it
+                _logger.exception("a commit could not be announced")
 
-    async def _send(self, batch: list[_Ticket]) -> list[Record]:
+    async def _send(self, batch: list[Ticket]) -> list[Record]:
         """Send a batch until the database answers; drops from the batch whoever was told that there is no outcome.
 
         Raises:
@@ -239,17 +202,11 @@ class Coalescer:
             now = asyncio.get_running_loop().time()
             for ticket in self._flying:
                 if ticket.deadline <= now:
-                    _fail(
-                        ticket,
-                        LogUnavailableError("the database has not answered yet; the outcome is unknown"),
+                    ticket.fail(
+                        LogUnavailableError("the database has not answered yet; the outcome is unknown")
                     )
-            for stream in [stream for stream, lane in self._lanes.items() if lane[0].deadline <= now]:
-                lane = self._lanes[stream]
-                while lane and lane[0].deadline <= now:
-                    _fail(lane.popleft(), LogUnavailableError("the database is too slow; this was not sent"))
-                    self._waiting -= 1
-                if not lane:
-                    del self._lanes[stream]
+            for ticket in self._lanes.take_late(now):
+                ticket.fail(LogUnavailableError("the database is too slow; this was not sent"))
 
     async def _ensure_statement(self) -> PreparedStatement[Record]:
         if self._connection is None:
@@ -267,11 +224,7 @@ class Coalescer:
             connection.terminate()
 
 
-def _stream_of(ticket: _Ticket) -> str:
-    return ticket.item.stream
-
-
-def _outcome_of(ticket: _Ticket, row: Record) -> Outcome:
+def _outcome_of(ticket: Ticket, row: Record) -> Outcome:
     outcome = codec.to_outcome(row)
     if ticket.repeated and type(outcome) is Duplicate:
         # Most likely the first sending had been committed, and this is its own outcome after all.
@@ -279,8 +232,3 @@ def _outcome_of(ticket: _Ticket, row: Record) -> Outcome:
         if outcome.version == item.events[-1].version and outcome.answer == item.answer:
             return Appended(outcome.version, codec.position_of(row))
     return outcome
-
-
-def _fail(ticket: _Ticket, error: Exception) -> None:
-    if not ticket.outcome.done():
-        ticket.outcome.set_exception(error)

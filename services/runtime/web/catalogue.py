@@ -9,6 +9,7 @@ from services.contracts.problems import PROBLEMS, ProblemKind
 from services.runtime.tokens.jwks import JsonWebKeySet, key_set
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
+from services.runtime.web.schema import refusals
 
 
 @get("/problems", tags=["reference"], operation_id="list_problems", summary="Every problem there is")
@@ -17,7 +18,13 @@ async def list_problems() -> list[ProblemKind]:
     return list(PROBLEMS.values())
 
 
-@get("/problems/{code:str}", tags=["reference"], operation_id="get_problem", summary="One problem explained")
+@get(
+    "/problems/{code:str}",
+    tags=["reference"],
+    operation_id="get_problem",
+    summary="One problem explained",
+    responses=refusals("not-found"),
+)
 async def get_problem(code: FromPath[str]) -> ProblemKind:
     """Return what a problem's ``type`` points to."""
     kind = PROBLEMS.get(code)

@@ -137,6 +137,13 @@ def problem_of(error: Exception, request_id: str) -> Problem:
         return Problem(
             _BY_STATUS.get(error.status_code, "malformed-request"), _detail_of(error), headers=error.headers
         )
+    if isinstance(error, postgres.DataError):
+        # A number or a character that PostgreSQL cannot hold. The handler should have declared its bounds; but
+        # it came from the client, and the client is to know.
+        _logger.error(
+            "a value reached the database unbounded", exc_info=error, extra={"request_id": request_id}
+        )
+        return Problem("malformed-request", "A value is outside of what can be stored.")
     if isinstance(error, _AWAY) or _BY_STATUS.get(getattr(error, "status_code", 0)) == "unavailable":
         _logger.warning(
             "something this request needs is away", exc_info=error, extra={"request_id": request_id}

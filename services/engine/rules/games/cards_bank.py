@@ -562,7 +562,8 @@ def redact(event: Event, viewer: Viewer) -> Event:
         return event
     match event:
         case PacksShuffled():
-            return replace(event, draw=replace(event.draw, result=covered(event.draw.result)))
+            face_down = covered(event.draw.cards)
+            return replace(event, draw=replace(event.draw, cards=face_down, result=face_down))
         case FirstCardDealt() if event.seat != viewer:
             return replace(event, card=HIDDEN)
         case _:

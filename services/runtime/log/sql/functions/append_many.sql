@@ -50,7 +50,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql
 VOLATILE
 SECURITY DEFINER
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 -- One plan for good: from the items, by the indexes, into the tables. Left to itself, the planner scans tables while
 -- they are small, and goes on to do so while they grow. (That is also why heads are moved by MERGE: it keeps the items
 -- on the outer side of the join, where an UPDATE ... FROM may turn it round.)
