@@ -43,7 +43,18 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: Final[tuple[Command, ...]] = (up, serve, replay, verify, export, migrate, openapi, test, check, lock)
+COMMANDS: Final[tuple[Command, ...]] = (
+    up,
+    serve,
+    replay,
+    verify,
+    export,
+    migrate,
+    openapi,
+    test,
+    check,
+    lock,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
+from asyncpg import InterfaceError, PostgresError
+
+from services.cli.advice import Advice
 from services.cli.embedded import EmbeddedPostgres, EmbeddedValkey
 from services.cli.embedded.home import Home, Running
 from services.cli.listener import listen
 from services.cli.report import Report
 from services.cli.service_process import ServiceProcess, stop_leftover_services
 from services.cli.supervisor import Part, Supervisor
-from services.runtime.migrate import migrate
+from services.runtime.migrate import MigrationError, migrate
 
 
 class OneMachine:
@@ -48,8 +51,10 @@ class OneMachine:
         Raises:
             Advice: it cannot be started, and what to do.
         """
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(signal.SIGHUP, self._on_signal)
         started = time.monotonic()
         # The home first: somebody who starts twice wants to hear where it runs, and not that the port is taken.
         with self._home:
@@ -60,6 +65,8 @@ class OneMachine:
                     self._report.ready(self._url(), time.monotonic() - started)
                     self._supervisor.watch(lambda: self._asked_to_stop)
                     self._report.stopping()
+                except OSError as error:
+                    raise Advice(f"{error.filename or self._home.directory}: {error.strerror}.") from error
                 finally:
                     self._supervisor.stop()
         self._report.stopped()
@@ -83,7 +90,14 @@ class OneMachine:
         self._supervisor.start(part)
 
     def _migrate(self) -> None:
-        applied = asyncio.run(migrate(self._environment()["MACAO_DATABASE_URL"]))
+        try:
+            applied = asyncio.run(migrate(self._environment()["MACAO_DATABASE_URL"]))
+        except MigrationError as error:
+            raise Advice(str(error)) from error
+        except (OSError, ValueError, PostgresError, InterfaceError) as error:
+            raise Advice(
+                f"The database cannot be used: {error}. Check the URL, and that it is running."
+            ) from error
         self._report.migrated(len(applied))
 
     def _environment(self) -> Mapping[str, str]:

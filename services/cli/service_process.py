@@ -64,8 +64,29 @@ class ServiceProcess:
         Raises:
             Advice: they end, or are not ready in time.
         """
-        self.last_environment = self._environment()
         log_size = self.log.size()
+        self._spawn()
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while self.alive() and time.monotonic() < deadline:
+            if self._ready():
+                return
+            time.sleep(0.02)
+        self.stop()
+        raise Advice(f"The services do not start: {self.log.last_words(log_size)} (more in {self.log.path})")
+
+    def restart(self) -> None:
+        """Start the services again, without waiting for them: what they wait for may have died as well."""
+        self.stop()
+        self._spawn()
+
+    def stop(self) -> None:
+        """Stop the services; requests under way are finished."""
+        if self._child is not None:
+            process.stop(self._child, STOP_STEPS)
+            self._child = None
+
+    def _spawn(self) -> None:
+        self.last_environment = self._environment()
         with self.log.open() as output:
             self._child = process.spawn(
                 [
@@ -77,28 +98,6 @@ class ServiceProcess:
                 parting_signal=signal.SIGTERM,
                 keep_descriptors=[self._listener.fileno()],
             )
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while self.alive() and time.monotonic() < deadline:
-            if self._ready():
-                return
-            time.sleep(0.02)
-        self.stop()
-        raise Advice(f"The services do not start: {self.log.last_words(log_size)} (more in {self.log.path})")
-
-    def restart(self) -> None:
-        """Start the services again.
-
-        Raises:
-            Advice: they do not start.
-        """
-        self.stop()
-        self.start()
-
-    def stop(self) -> None:
-        """Stop the services; requests under way are finished."""
-        if self._child is not None:
-            process.stop(self._child, STOP_STEPS)
-            self._child = None
 
     def _ready(self) -> bool:
         connection = http.client.HTTPConnection(

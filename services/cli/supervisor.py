@@ -92,10 +92,9 @@ class Supervisor:
         self._tell(f"{watched.part.name} died; starting it again")
         try:
             watched.part.restart()
-        except Advice as advice:
-            self._tell(str(advice))
-        else:
             self._changed(watched.part)
+        except (Advice, OSError) as reason:
+            self._tell(str(reason))
         watched.started = time.monotonic()
         watched.not_before = watched.started + watched.pause_seconds
         watched.pause_seconds = min(2 * watched.pause_seconds, PAUSE_SECONDS_MAX)

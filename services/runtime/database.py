@@ -24,6 +24,7 @@ HANG_UP_SECONDS: Final = 2.0
 BROKEN: Final = (
     OSError,  # refused, reset, unreachable; TimeoutError too
     asyncpg.InterfaceError,  # the driver finds its connection closed
+    asyncpg.InternalClientError,  # the driver was taken by surprise, as by a server that says goodbye unasked
     asyncpg.InvalidCachedStatementError,  # a function was replaced under a prepared statement
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # shutting down, starting up, cancelled by an operator

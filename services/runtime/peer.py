@@ -20,7 +20,9 @@ PAUSE_SECONDS: Final = 0.1
 """Before the second attempt; doubled before each one after."""
 
 _AGAIN: Final = frozenset({429, 502, 503, 504})
-_OURS: Final = frozenset({"unauthenticated", "forbidden", "internal-error"})
+_OURS: Final = frozenset(
+    {"unauthenticated", "forbidden", "internal-error", "malformed-request", "not-found", "method-not-allowed"}
+)
 """Problems of a peer that say something about us or about it, and nothing about what our own caller asked for."""
 
 T = TypeVar("T")
@@ -64,7 +66,7 @@ class Peer:
             self._client = None
 
     async def ready(self) -> None:
-        """Return if the peer says that it is ready, raise if not."""
+        """Return if the peer answers, raise if not."""
         response = await self._open_client().get("/health/live")
         response.raise_for_status()
 

@@ -7,9 +7,17 @@ from itertools import groupby
 from typing import Any
 
 from services.contracts.events.bank import (
-    BankPassed, FirstCardDealt, FirstCardKept, FirstCardShown, PacksShuffled, RoundSatOut, RoundSkipped, SecondCardDrawn,
-    StakeReturned, StakeTaken,
-)  # fmt: skip
+    BankPassed,
+    FirstCardDealt,
+    FirstCardKept,
+    FirstCardShown,
+    PacksShuffled,
+    RoundSatOut,
+    RoundSkipped,
+    SecondCardDrawn,
+    StakeReturned,
+    StakeTaken,
+)
 from services.contracts.events.chance import ShuffleDraw
 from services.engine.rules.kernel import AnyRules, Move
 from tests.rules import words
@@ -81,7 +89,8 @@ def in_words(facts: Iterable[Any]) -> list[str]:
         if dealt:
             told.append(f"cards to {words.seats(fact.seat for fact in group)}")
             continue
-        for own, few in groupby(group, key=lambda fact: bool(_phrase(fact))):
+        for own, facts_alike in groupby(group, key=lambda fact: bool(_phrase(fact))):
+            few = list(facts_alike)
             told += map(_phrase, few) if own else words.in_words(few)
     return told
 

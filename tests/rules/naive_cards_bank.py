@@ -97,17 +97,24 @@ class NaiveCardsBank:
     # What players do. The answer is None, or the code and clause of a refusal.
 
     def play(self, seat: int, move: str, amount: int = 0) -> tuple[str, str] | None:
+        no = self.why_not(seat, move, amount)
+        if no is None and move == "stake":
+            self.lay(amount)
+            self.lay_without_command()
+        elif no is None and move in ("leave", "expire"):
+            self.eliminate(seat)
+        elif no is None:
+            self.take_or_keep(seat, move)
+        return no
+
+    def why_not(self, seat: int, move: str, amount: int) -> tuple[str, str] | None:
         if self.over:
             return "match-over", "G9"
         if seat in self.place:
             return "already-out", "G14"
-        if move == "leave":
-            self.eliminate(seat)
-            return None
-        if seat != self.turn():
+        if move != "leave" and seat != self.turn():
             return "not-your-turn", "CB-2.1"
-        if move == "expire":
-            self.eliminate(seat)
+        if move in ("leave", "expire"):
             return None
         if (move == "stake") == self.dealt:
             return "move-not-offered", "CB-2.1"
@@ -116,9 +123,9 @@ class NaiveCardsBank:
                 return "stake-out-of-range", "CB-1.3"
             if amount > self.highest():
                 return "stake-out-of-range", "CB-2.2"
-            self.lay(amount)
-            self.lay_without_command()
-            return None
+        return None
+
+    def take_or_keep(self, seat: int, move: str) -> None:
         self.decided.add(seat)
         if move == "ask":
             self.cards[seat].append(self.deck.popleft())
@@ -134,7 +141,6 @@ class NaiveCardsBank:
             for player in self.remaining():
                 self.compare(player, self.total(player), self.total(self.bank), 1, 1)
         self.see_whether_coup_is_over()
-        return None
 
     # A coup.
 

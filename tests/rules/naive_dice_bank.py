@@ -90,43 +90,52 @@ class NaiveDiceBank:
 
     def play(self, seat: int, move: str, amount: int = 0, dice: Sequence[int] = ()) -> tuple[str, str] | None:
         player = self.players[seat]
-        if self.over:
-            return "match-over", "G9"
-        if player.place is not None:
-            return "already-out", "G14"
+        no = self.why_not(player, move, amount)
+        if no is not None:
+            return no
         if move in ("leave", "expire"):
-            if move == "expire" and seat != self.turn():
-                return "not-your-turn", "DB-2.1"
             self.eliminate(player)
             return None
-        if seat != self.turn():
-            return "not-your-turn", "DB-2.1"
-        if (move == "stake") != (self.phase == "stakes"):
-            return "move-not-offered", "DB-2.1"
         if move == "stake":
-            if amount not in range(self.o["min_stake"], self.o["max_stake"] + 1):
-                return "stake-out-of-range", "DB-1.2"
-            if not self.o["points"] and amount > player.chips:
-                return "stake-out-of-range", "DB-2.2"
-            if amount > self.highest():
-                return "stake-out-of-range", "DB-2.3"
             self.lay(player, amount)
-        elif move == "roll":
+        if move == "stand":
+            player.done = True
+        if move == "roll":
             player.dice += sum(dice)
             if player.dice > self.o["target"]:
                 player.done = True
                 if seat != self.bank:
                     self.lose(player)
-            if seat == self.bank and player.done:
-                self.settle()
-        elif not player.dice:
-            return "must-roll-first", "DB-3.1"
-        else:
-            player.done = True
-            if seat == self.bank:
-                self.settle()
+        if seat == self.bank and player.done:
+            self.settle()
         self.go_on()
         return None
+
+    def why_not(self, player: Player, move: str, amount: int) -> tuple[str, str] | None:
+        if self.over:
+            return "match-over", "G9"
+        if player.place is not None:
+            return "already-out", "G14"
+        if move == "leave":
+            return None
+        if player.seat != self.turn():
+            return "not-your-turn", "DB-2.1"
+        if move == "expire":
+            return None
+        if (move == "stake") != (self.phase == "stakes"):
+            return "move-not-offered", "DB-2.1"
+        if move == "stake":
+            return self.why_not_stake(player, amount)
+        if move == "stand" and not player.dice:
+            return "must-roll-first", "DB-3.1"
+        return None
+
+    def why_not_stake(self, player: Player, amount: int) -> tuple[str, str] | None:
+        if amount not in range(self.o["min_stake"], self.o["max_stake"] + 1):
+            return "stake-out-of-range", "DB-1.2"
+        if not self.o["points"] and amount > player.chips:
+            return "stake-out-of-range", "DB-2.2"
+        return ("stake-out-of-range", "DB-2.3") if amount > self.highest() else None
 
     # A round.
 

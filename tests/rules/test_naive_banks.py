@@ -195,8 +195,8 @@ def card_combinations():
 )
 @pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_they_agree_for_every_combination_of_options(game_of, combinations, rounds):
-    for number, given in enumerate(combinations()):
-        options = msgspec.convert(given, game_of.rules.options)
+    for number, combination in enumerate(combinations()):
+        options = msgspec.convert(combination, game_of.rules.options)
         for seats in (2, 3, 5):
             for step in range(rounds):
                 play_both(game_of, options, seats, number * 1_000 + step, 0.03)

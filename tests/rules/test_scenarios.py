@@ -8,11 +8,14 @@ from services.contracts.problems import PROBLEMS
 from services.engine.rules.catalogue import CATALOGUE
 from tests.rules import clauses
 from tests.rules.bank_runner import BankRunner
+from tests.rules.card_runner import CardRunner
 from tests.rules.scenario_file import Case, read_cases
 from tests.rules.scenario_runner import Runner
 
 GAMES = [rules.name for rules in CATALOGUE.newest()]
-RUNNERS = {"dice-bank": BankRunner, "cards-bank": BankRunner}
+RUNNERS = {
+    "dice-bank": BankRunner, "cards-bank": BankRunner, "cards-places": CardRunner, "cards-points": CardRunner,
+}  # fmt: skip
 CASES = [case for game in GAMES for case in read_cases(game)]
 
 

@@ -41,7 +41,7 @@ def start_twice(directory: Path, python: str, **more: Any) -> None:
     started = time.monotonic()
     with Up(home, command=command, environment=environment, cwd="/", **more) as second:
         second.wait_ready(PATIENCE_SECONDS)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 10  # the bound of 5 s is tested where nothing else is measured
         assert "Installed in" not in second.output
         assert (home / "secret.key").read_bytes() == first_key
     assert not processes_of(home)

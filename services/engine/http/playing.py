@@ -32,7 +32,8 @@ from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import REPLAYED
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
-from services.runtime.web.streams import EventStream, event_stream
+from services.runtime.web.schema import refusals
+from services.runtime.web.streams import VERSION_MAX, EventStream, event_stream
 
 NDJSON: Final = "application/x-ndjson"
 JSON: Final = "application/json"
@@ -47,7 +48,11 @@ class MoveRequest(Body, frozen=True):
 
 
 @get(
-    "/matches/{match_id:str}", tags=["matches"], operation_id="get_match", summary="A match as you may see it"
+    "/matches/{match_id:str}",
+    tags=["matches"],
+    operation_id="get_match",
+    responses=refusals("not-found"),
+    summary="A match as you may see it",
 )
 async def get_match(request: Request, match_id: FromPath[str]) -> Response[MatchView]:
     """Return the position, who is to act, and what the caller may do."""
@@ -59,7 +64,15 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
 @post(
     "/matches/{match_id:str}/moves", status_code=200, guards=[needs("play")], tags=["matches"],
     operation_id="move", summary="Make a move",
-    responses={200: ResponseSpec(MoveAnswer, description="The move was accepted; this is what it led to.")},
+    responses={
+        200: ResponseSpec(
+            MoveAnswer, generate_examples=False, description="The move was accepted; this is what it led to."
+        ),
+        **refusals(
+            "not-found", "not-a-player", "version-missing", "stale-version", "idempotency-key-reused", "match-over",
+            "already-out", "not-your-turn", "move-not-offered", "must-roll-first", "stake-out-of-range",
+        ),
+    },
 )  # fmt: skip
 async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveRequest]) -> Response[bytes]:
     """Decide a move, put what it leads to into the log, and answer when it is safe there.
@@ -105,11 +118,17 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
             raise Problem("unavailable", "Other moves kept coming first.")
 
 
-@get("/matches/{match_id:str}/events", tags=["matches"], operation_id="list_events", summary="What happened")
+@get(
+    "/matches/{match_id:str}/events",
+    tags=["matches"],
+    operation_id="list_events",
+    responses=refusals("not-found"),
+    summary="What happened",
+)
 async def list_events(
     request: Request,
     match_id: FromPath[str],
-    after: Annotated[int, Parameter(ge=0, description="The version to read on after.")] = 0,
+    after: Annotated[int, Parameter(ge=0, le=VERSION_MAX, description="The version to read on after.")] = 0,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 200,
 ) -> Response[EventPage]:
     """Return events as the caller may see them: a page of JSON, or with ``Accept: application/x-ndjson`` lines."""
@@ -123,13 +142,15 @@ async def list_events(
 
 
 @get(
-    "/matches/{match_id:str}/stream", media_type="text/event-stream", tags=["matches"], operation_id="stream_match",
+    "/matches/{match_id:str}/stream", media_type="text/event-stream", tags=["matches"], operation_id="stream_match", responses=refusals("not-found"),
     summary="Follow a match",
 )  # fmt: skip
 async def stream_match(
     request: Request,
     match_id: FromPath[str],
-    after: Annotated[int | None, Parameter(ge=0, description="The version to go on after.")] = None,
+    after: Annotated[
+        int | None, Parameter(ge=0, le=VERSION_MAX, description="The version to go on after.")
+    ] = None,
 ) -> EventStream:
     """Server-sent events: a snapshot, then every event as the caller may see it, with its version as id."""
     live, watcher = await watched(request, match_id)
@@ -140,12 +161,16 @@ async def stream_match(
     "/matches/{match_id:str}/state",
     tags=["matches"],
     operation_id="get_state",
+    responses=refusals("not-found"),
     summary="The position at a version",
 )
 async def get_state(
     request: Request,
     match_id: FromPath[str],
-    at: Annotated[int, Parameter(ge=1, description="The version of the last event to take into account.")],
+    at: Annotated[
+        int,
+        Parameter(ge=1, le=VERSION_MAX, description="The version of the last event to take into account."),
+    ],
 ) -> MatchView:
     """Return the match as it stood then, step by step from 1 to the last version: replay over HTTP."""
     live, watcher = await watched(request, match_id)

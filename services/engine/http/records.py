@@ -15,12 +15,13 @@ from services.engine.play.records import Records
 from services.engine.rules.catalogue import Catalogue
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
+from services.runtime.web.schema import refusals
 
 IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
 
 
 @get(
-    "/matches/{match_id:str}/record", media_type=NDJSON, tags=["records"], operation_id="get_record",
+    "/matches/{match_id:str}/record", media_type=NDJSON, tags=["records"], operation_id="get_record", responses=refusals("not-found", "match-not-over"),
     summary="The whole signed record of a finished match",
 )  # fmt: skip
 async def get_record(request: Request, match_id: FromPath[str]) -> Response[bytes]:
@@ -31,7 +32,13 @@ async def get_record(request: Request, match_id: FromPath[str]) -> Response[byte
     return Response(b"".join(lines), media_type=NDJSON, headers=headers)
 
 
-@get("/matches/{match_id:str}/audit", tags=["records"], operation_id="audit_match", summary="A full audit")
+@get(
+    "/matches/{match_id:str}/audit",
+    tags=["records"],
+    operation_id="audit_match",
+    responses=refusals("not-found", "match-not-over"),
+    summary="A full audit",
+)
 async def audit_match(request: Request, match_id: FromPath[str]) -> Verdict:
     """Check chain, signature and seals, draw all chance again, decide every move again, and say what was found."""
     live = await _finished(request, match_id)

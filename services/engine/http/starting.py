@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from litestar import Response, get, post
 from litestar.params import JSONBody, Parameter
@@ -18,6 +18,8 @@ from services.runtime.web.bodies import Body
 from services.runtime.web.idempotency import REPLAYED
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
+from services.runtime.web.schema import refusals
+from services.runtime.web.streams import VERSION_MAX
 
 
 class CommitmentRequest(Body, frozen=True):
@@ -36,7 +38,10 @@ class CommitmentRequest(Body, frozen=True):
 
 
 class CommitmentAnswer(Struct, frozen=True):
-    """The commitment for the next match, and the options with their defaults filled in."""
+    """The commitment for the next match, and the options with their defaults filled in.
+
+    ``turn_seconds`` is the game's own thinking time, for a table that does not choose one.
+    """
 
     match_id: str
     commitment: str
@@ -44,6 +49,7 @@ class CommitmentAnswer(Struct, frozen=True):
     game: str
     rules_version: int
     options: Any
+    turn_seconds: Literal[10, 30] | None
 
 
 class CommitmentPage(Struct, frozen=True):
@@ -54,7 +60,7 @@ class CommitmentPage(Struct, frozen=True):
 
 
 @post(
-    "/commitments", guards=[needs("service")], tags=["internal"], operation_id="commit",
+    "/commitments", guards=[needs("service")], tags=["internal"], operation_id="commit", responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid"),
     summary="Commit to the chance of a match",
 )  # fmt: skip
 async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> CommitmentAnswer:
@@ -82,6 +88,7 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
         game=rules.name,
         rules_version=rules.version,
         options=options,
+        turn_seconds=rules.turn_seconds,
     )
 
 
@@ -93,7 +100,7 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
 )
 async def list_commitments(
     request: Request,
-    after: Annotated[int, Parameter(ge=0)] = 0,
+    after: Annotated[int, Parameter(ge=0, le=VERSION_MAX)] = 0,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
 ) -> CommitmentPage:
     """Return commitments in the order of their public numbers; one without a seed has not been revealed."""
@@ -102,7 +109,7 @@ async def list_commitments(
 
 
 @post(
-    "/matches", guards=[needs("service")], tags=["internal"], operation_id="start_match",
+    "/matches", guards=[needs("service")], tags=["internal"], operation_id="start_match", status_code=200, responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid", "idempotency-key-reused"),
     summary="Start a match that was committed to",
 )  # fmt: skip
 async def start_match(request: Request, data: JSONBody[StartRequest]) -> Response[Started]:

@@ -59,7 +59,7 @@ class Commitments:
         seed = self._entropy(SEED_BYTES)
         commitment = commitment_of(match, seed)
         sealed = self._vault.encrypt(SEED_PURPOSE, seed, match.encode())
-        row = await self._database.pool.fetchrow(
+        (row,) = await self._database.pool.fetch(
             "select match, commitment, number from macao_engine.publish_commitment($1, $2, $3, $4, $5)",
             command,
             match,

@@ -10,6 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from services.engine.rules.games.cards_bank import CARDS_BANK
+from services.engine.rules.games.cards_places import CARDS_PLACES
+from services.engine.rules.games.cards_points import CARDS_POINTS
 from services.engine.rules.games.dice_bank import DICE_BANK
 from services.engine.rules.games.dice_race import DICE_RACE
 from services.engine.rules.kernel import AnyRules, Refusal
@@ -44,7 +46,7 @@ class Catalogue:
         return tuple(self._by_id.values())
 
 
-CATALOGUE: Final = Catalogue([DICE_RACE, DICE_BANK, CARDS_BANK])
+CATALOGUE: Final = Catalogue([DICE_RACE, DICE_BANK, CARDS_BANK, CARDS_PLACES, CARDS_POINTS])
 
 
 def read_options(rules: AnyRules, given: Mapping[str, Any], seats: int) -> Struct | Refusal:

@@ -33,6 +33,9 @@ AUDITOR: Final = "auditor"
 class Move(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
     """What a player asks for. Subclasses set ``tag`` to the move's name.
 
+    An accepted move is public: it stands in the record as the cause of its facts, so it holds nothing that others
+    may not know (the card that is laid, never the card that is kept).
+
     ``ANY_VERSION`` is true for moves that race with those of others (a call, a catch, leaving): they carry their
     own conditions and need not name the version of the match that they were chosen at.
     """
@@ -129,6 +132,7 @@ class Rules(Generic[O, S, M, E]):
         evolve: the state after a fact.
         observe: what a viewer may see of a state.
         redact: what a viewer may see of a fact.
+        turn_seconds: the thinking time of a table that does not choose one (G10); None is none.
     """
 
     name: str
@@ -148,6 +152,7 @@ class Rules(Generic[O, S, M, E]):
     evolve: Callable[[S, E], S]
     observe: Callable[[S, Viewer], Struct]
     redact: Callable[[E, Viewer], E]
+    turn_seconds: Literal[10, 30] | None = None
 
     @property
     def id(self) -> str:
