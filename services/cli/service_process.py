@@ -114,7 +114,7 @@ class ServiceProcess:
 
 def stop_leftover_services(home: Path) -> None:
     """Stop services that an earlier run from this home, which was killed, has left behind."""
-    process.stop_leftovers(process.find_marked(_mark(home)), STOP_STEPS)
+    process.stop_leftovers(process.find_marked(f"--mark {_mark(home)}"), STOP_STEPS)
 
 
 def _mark(home: Path) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from litestar import Router
 
+from services.engine.clocks.deadlines import Deadlines
+from services.engine.clocks.ticker import Ticker
 from services.engine.http import games, playing, records, starting
 from services.engine.play.commitments import Commitments
 from services.engine.play.live import LiveMatches
 from services.engine.play.moves import Moves
+from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
-from services.engine.play.reveals import NAME, VERSION, Reveals
+from services.engine.play.reveals import Reveals
 from services.engine.play.views import Views
 from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.service import Service
@@ -29,9 +32,15 @@ def service(platform: Platform) -> Service:
     commitments = Commitments(platform.database, platform.vault, platform.clock, platform.entropy)
     live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy)
     moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock)
-    views = Views(platform.log, live, CATALOGUE, platform.players, platform.clock)
+    pulse = Pulse(platform.database, platform.clock)
+    views = Views(platform.log, live, CATALOGUE, platform.players, pulse, platform.clock)
     reveals = Reveals(platform.vault, platform.log.schema)
-    subscription = Subscription(platform.database, platform.log, platform.bell, NAME, VERSION, reveals.apply)
+    deadlines = Deadlines(live)
+    ticker = Ticker(platform.database, pulse, moves, platform.clock)
+    subscriptions = [
+        Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
+        for one in (reveals, deadlines)
+    ]
     router = Router(
         "/v1",
         route_handlers=[
@@ -44,13 +53,14 @@ def service(platform: Platform) -> Service:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        working = asyncio.create_task(subscription.run(), name=NAME)
+        runs = [*(subscription.run for subscription in subscriptions), ticker.run]
+        working = [asyncio.create_task(run()) for run in runs]
         try:
             yield
         finally:
-            working.cancel()
-            with suppress(asyncio.CancelledError):
-                await working
+            for task in working:
+                task.cancel()
+            await asyncio.gather(*working, return_exceptions=True)
 
     return Service(
         "engine",

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from services.contracts.events.cards import (
-    Dealt, Drew, HandCounted, Lapsed, MacaoCalled, MacaoCaught, MacaoFined, Passed, PenaltyCancelled, PenaltyStacked,
-    PenaltyTaken, PileShuffled, PileTurned, Played, SatOut, SkipStacked, Stalled, SuitCalled, TurnedUp,
+    Dealt,
+    Drew,
+    HandCounted,
+    Lapsed,
+    MacaoCalled,
+    MacaoCaught,
+    MacaoFined,
+    Passed,
+    PenaltyCancelled,
+    PenaltyStacked,
+    PenaltyTaken,
+    PileShuffled,
+    PileTurned,
+    Played,
+    SatOut,
+    SkipStacked,
+    Stalled,
+    SuitCalled,
+    TurnedUp,
 )  # fmt: skip
 from services.contracts.events.chance import LotDraw, ShuffleDraw
 from services.contracts.events.match import LotDrawn, RoundStarted
 from services.engine.rules.catalogue import read_options as read_table_options
-from services.engine.rules.kernel import AUDITOR, AnyRules, Move, Over, Refusal, Waiting
+from services.engine.rules.kernel import AUDITOR, AnyRules, Move, Refusal, Waiting
 from services.engine.rules.places import clockwise
 from tests.rules import words
 from tests.rules.scenario_file import Case, Step
@@ -60,7 +78,9 @@ class CardRunner(Runner):
     def __init__(self, rules: AnyRules, case: Case) -> None:
         super().__init__(rules, case)
         given = case.given
-        self.chance: Any = StackedChance(given.get("deck", "").split(), 54 if rules.name == "cards-places" else 104)
+        self.chance: Any = StackedChance(
+            given.get("deck", "").split(), 54 if rules.name == "cards-places" else 104
+        )
         if "hands" in given:
             self._lay_out(given)
 
@@ -167,54 +187,51 @@ class CardRunner(Runner):
         assert not isinstance(outcome, str), outcome
 
 
-def in_words(facts: Any) -> list[str]:
+def in_words(facts: Iterable[Any]) -> list[str]:
     """Tell facts as the files of the shedding games do."""
-    return [said for fact in facts for said in ([_phrase(fact)] if _phrase(fact) else words.in_words([fact]))]
+    told: list[str] = []
+    for fact in facts:
+        phrase = PHRASES.get(type(fact))
+        told += [phrase(fact)] if phrase else words.in_words([fact])
+    return told
 
 
-def _phrase(fact: Any) -> str:
-    match fact:
-        case Dealt():
-            return f"deals {' | '.join(map(_cards, fact.hands))}"
-        case TurnedUp():
-            return f"turns up {fact.card}"
-        case PileTurned():
-            return f"pile turned: {_cards(fact.cards)}"
-        case PileShuffled():
-            return f"pile shuffled: {_cards(fact.draw.result)}"
-        case Played():
-            return f"{fact.seat} plays {_cards(fact.cards)}{' ' + fact.direction if fact.direction else ''}"
-        case SuitCalled():
-            return f"{fact.seat} calls {fact.suit}"
-        case Drew():
-            return f"{fact.seat} draws {_cards(fact.cards, 'nothing')}"
-        case Passed():
-            return f"{fact.seat} passes"
-        case PenaltyStacked():
-            return f"penalty {fact.total}"
-        case PenaltyTaken():
-            return f"{fact.seat} takes {fact.total}: {_cards(fact.cards, 'nothing')}"
-        case PenaltyCancelled():
-            return f"penalty {fact.total} void"
-        case SkipStacked():
-            return f"skip {fact.total}"
-        case SatOut():
-            more = f" +{fact.turns_left}" if fact.turns_left else ""
-            return f"{fact.seat} {'sits out' if fact.accepted else 'misses a turn'}{more}"
-        case Lapsed():
-            return f"penalty {fact.penalty} lapses" if fact.penalty else f"skip {fact.turns} lapses"
-        case MacaoCalled():
-            return f"{fact.seat} calls macao"
-        case MacaoCaught():
-            return f"{fact.by} catches {fact.seat}: {_cards(fact.cards, 'nothing')}"
-        case MacaoFined():
-            return f"{fact.seat} is fined: {_cards(fact.cards, 'nothing')}"
-        case HandCounted():
-            return f"{fact.seat} loses {fact.points} at {fact.total}"
-        case Stalled():
-            return f"stalls after {fact.turns}"
-        case _:
-            return ""
+def _cards(cards: Iterable[str], none: str = "-") -> str:
+    return " ".join(cards) or none
+
+
+def _drawn(cards: Iterable[str]) -> str:
+    return _cards(cards, "nothing")
+
+
+def _sat_out(fact: SatOut) -> str:
+    more = f" +{fact.turns_left}" if fact.turns_left else ""
+    return f"{fact.seat} {'sits out' if fact.accepted else 'misses a turn'}{more}"
+
+
+PHRASES: dict[type, Callable[[Any], str]] = {
+    Dealt: lambda fact: f"deals {' | '.join(map(_cards, fact.hands))}",
+    TurnedUp: lambda fact: f"turns up {fact.card}",
+    PileTurned: lambda fact: f"pile turned: {_cards(fact.cards)}",
+    PileShuffled: lambda fact: f"pile shuffled: {_cards(fact.draw.result)}",
+    Played: lambda fact: (
+        f"{fact.seat} plays {_cards(fact.cards)}{' ' + fact.direction if fact.direction else ''}"
+    ),
+    SuitCalled: lambda fact: f"{fact.seat} calls {fact.suit}",
+    Drew: lambda fact: f"{fact.seat} draws {_drawn(fact.cards)}",
+    Passed: lambda fact: f"{fact.seat} passes",
+    PenaltyStacked: lambda fact: f"penalty {fact.total}",
+    PenaltyTaken: lambda fact: f"{fact.seat} takes {fact.total}: {_drawn(fact.cards)}",
+    PenaltyCancelled: lambda fact: f"penalty {fact.total} void",
+    SkipStacked: lambda fact: f"skip {fact.total}",
+    SatOut: _sat_out,
+    Lapsed: lambda fact: f"penalty {fact.penalty} lapses" if fact.penalty else f"skip {fact.turns} lapses",
+    MacaoCalled: lambda fact: f"{fact.seat} calls macao",
+    MacaoCaught: lambda fact: f"{fact.by} catches {fact.seat}: {_drawn(fact.cards)}",
+    MacaoFined: lambda fact: f"{fact.seat} is fined: {_drawn(fact.cards)}",
+    HandCounted: lambda fact: f"{fact.seat} loses {fact.points} at {fact.total}",
+    Stalled: lambda fact: f"stalls after {fact.turns}",
+}
 
 
 def _move_in_words(move: Any) -> str:
@@ -226,7 +243,3 @@ def _move_in_words(move: Any) -> str:
             return f"catch {move.seat}"
         case tag:
             return tag.replace("-", " ")
-
-
-def _cards(cards: Any, none: str = "-") -> str:
-    return " ".join(cards) or none

@@ -167,31 +167,31 @@ class NaiveCardsPlaces:
         self.owing.discard(seat)
         return None
 
-    def lay(self, seat: int, move: dict[str, Any]) -> str | None:
+    def why_not_lay(self, seat: int, cards: list[str], suit: str | None, *, calls: bool) -> str:
+        """Return nothing if the cards may be laid like this, else the clause that forbids it."""
         hand = self.hand[seat]
-        cards = list(move["cards"])
-        left = list(hand)
-        for card in cards:
-            if card not in left:
-                return "CP-2.1"
-            left.remove(card)
-        if not cards:
+        if not cards or any(cards.count(card) > hand.count(card) for card in cards):
             return "CP-2.1"
-        if len(cards) > 1:
-            if is_joker(cards[0]):
-                return "CP-5.3"
-            if not self.o["several_at_once"] or {card[0] for card in cards} != {cards[0][0]}:
-                return "CP-5.1"
+        if len(cards) > 1 and is_joker(cards[0]):
+            return "CP-5.3"
+        if len(cards) > 1 and (not self.o["several_at_once"] or {card[0] for card in cards} != {cards[0][0]}):
+            return "CP-5.1"
         if self.fits(cards[0]):
             return self.fits(cards[0])
-        rank = cards[0][0]
-        suit = move.get("suit")
-        if rank == "A" and suit is None:
+        is_ace = cards[0][0] == "A"
+        if is_ace and suit is None:
             return "CP-2.5"
-        if rank != "A" and suit is not None:
+        if not is_ace and suit is not None:
             return "CP-2.2"
-        if move.get("macao") and (len(left) != 1 or self.said):
-            return "CP-6.5"
+        return "CP-6.5" if calls and (len(hand) - len(cards) != 1 or self.said) else ""
+
+    def lay(self, seat: int, move: dict[str, Any]) -> str | None:
+        cards, suit = list(move["cards"]), move.get("suit")
+        no = self.why_not_lay(seat, cards, suit, calls=bool(move.get("macao")))
+        if no:
+            return no
+        rank = cards[0][0]
+        left = [card for card in self.hand[seat] if card not in cards]
         if self.o["king_reverses"] and rank == "K" and len(self.holders()) >= 3:  # CP-8.3, CP-8.7
             for _ in cards:
                 self.clockwise = not self.clockwise
@@ -199,34 +199,40 @@ class NaiveCardsPlaces:
         self.pile += cards
         self.suit = suit or ""
         self.layer = seat
-        word = self.said or move.get("macao")
         if self.last_answer:  # CP-8.5
             self.count_deal()
             return None
-        if rank == "7" and self.penalty:
+        if len(left) == 1 and not self.said and not move.get("macao"):
+            self.owing.add(seat)
+        self.take_effect(cards)
+        self.after_play(seat, left)
+        return None
+
+    def take_effect(self, cards: list[str]) -> None:
+        """CP-3.1, CP-3.2, CP-5.2, CP-8.1."""
+        if cards[0][0] == "7" and self.penalty:
             self.penalty = 0
         for card in cards:
             self.penalty += {"2": 2, "3": 3, "BJ": 5, "RJ": 10}.get(card if is_joker(card) else card[0], 0)
             self.fours += card[0] == "4"
-        if len(left) == 1 and not word:
-            self.owing.add(seat)
+
+    def after_play(self, seat: int, left: list[str]) -> None:
         if not left:
             if self.o["points_limit"]:
                 if not self.penalty:
                     self.count_deal()
-                    return None
+                    return
                 self.last_answer = True
             else:
                 self.place[seat] = 1 + sum(1 for other in self.place if other) - len(self.gone)
                 if len(self.holders()) == 1:
                     self.finish()
-                    return None
+                    return
             self.note_progress()
         elif len(left) < self.lowest:
             self.progress_now = True
             self.lowest = len(left)
         self.end_turn()
-        return None
 
     def draw(self, seat: int, _move: dict[str, Any]) -> str | None:
         if self.fours:

@@ -40,6 +40,16 @@ def test_a_round_is_revealed_when_it_ends_and_the_next_one_committed_to():
             assert after.round == fact.round
 
 
+def test_no_round_is_open_after_its_key_was_told():
+    game = played_out(DICE_RACE, Options(), 3, 5, leave_rate=0)
+    for at, fact in enumerate(game.facts, 1):
+        if isinstance(fact, ChanceRevealed):
+            assert matches.fold(game.facts[:at], CATALOGUE).round == matches.NO_ROUND
+        if isinstance(fact, ChanceCommitted):
+            between = matches.fold(game.facts[:at], CATALOGUE)
+            assert (between.round, between.ops) == (fact.round, 0)
+
+
 def test_a_match_ends_with_places_and_the_seed():
     game = played_out(DICE_RACE, Options(), 3, 5, leave_rate=0)
     assert kinds(game.facts)[-2:] == ["match-ended", "seed-revealed"]
@@ -73,6 +83,7 @@ def test_a_voided_match_has_no_places_and_takes_no_moves():
     assert (game.match.status, game.match.places) == ("voided", None)
     assert matches.decide(game.match, 0, Roll(), game.keys) == Refusal("match-over", "G9")
     assert matches.pending(game.match) is None
+    assert matches.legal(game.match, 0) == ()
 
 
 def test_an_eliminated_player_stays_in_the_match_s_list_of_seats():

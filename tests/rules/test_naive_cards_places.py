@@ -61,7 +61,8 @@ def play_both(options, seats, seed, moods):
         if rng.random() < moods["leave"]:
             seat, move = rng.randrange(seats), rng.choice([Leave(), Expire()])
         elif rng.random() < moods["strange"]:
-            seat, move = rng.randrange(seats), any_move(game.match.game.hands, rng, SitOut(), Catch(rng.randint(0, seats)))
+            own = SitOut(), Catch(rng.randint(0, seats))
+            seat, move = rng.randrange(seats), any_move(game.match.game.hands, rng, *own)
         else:
             laying = [move for move in listed if move.__struct_config__.tag == "play"]
             move = rng.choice(laying if laying and rng.random() < moods["eager"] else listed)
@@ -75,11 +76,13 @@ def play_both(options, seats, seed, moods):
     return game
 
 
-MOODS = st.fixed_dictionaries({
-    "leave": st.sampled_from([0.0, 0.0, 0.005, 0.05]),
-    "strange": st.sampled_from([0.1, 0.5]),
-    "eager": st.sampled_from([0.0, 0.7, 1.0]),
-})
+MOODS = st.fixed_dictionaries(
+    {
+        "leave": st.sampled_from([0.0, 0.0, 0.005, 0.05]),
+        "strange": st.sampled_from([0.1, 0.5]),
+        "eager": st.sampled_from([0.0, 0.7, 1.0]),
+    }
+)
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.slow)])

@@ -74,11 +74,13 @@ def play_both(options, seats, seed, moods):
     return game
 
 
-MOODS = st.fixed_dictionaries({
-    "leave": st.sampled_from([0.0, 0.0, 0.005, 0.05]),
-    "strange": st.sampled_from([0.1, 0.5]),
-    "eager": st.sampled_from([0.0, 0.7, 1.0]),
-})
+MOODS = st.fixed_dictionaries(
+    {
+        "leave": st.sampled_from([0.0, 0.0, 0.005, 0.05]),
+        "strange": st.sampled_from([0.1, 0.5]),
+        "eager": st.sampled_from([0.0, 0.7, 1.0]),
+    }
+)
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(2_000, marks=pytest.mark.slow)])

@@ -70,7 +70,9 @@ def test_the_number_of_seats_has_its_limits(rules):
     for seats in (rules.seats_min, min(rules.seats_max, SEATS_WITHOUT_OPTIONS)):
         assert not isinstance(read_options(rules, {}, seats), Refusal)
     largest = read_options(rules, {}, rules.seats_max)
-    assert not isinstance(largest, Refusal) or largest.code == "options-invalid", "more packs, for instance (CB-1.3)"
+    assert not isinstance(largest, Refusal) or largest.code == "options-invalid", (
+        "more packs, for instance (CB-1.3)"
+    )
 
 
 @over_every_rules

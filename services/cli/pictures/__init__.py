@@ -1,25 +1,26 @@
-"""Pictures of the table for the terminal, one file a game. A game without one is shown as its view in JSON."""
+"""Pictures of the table for the terminal, one file a game. A game without one is shown by the names in its view."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
-import msgspec
 from msgspec import Struct
 from rich.console import RenderableType
-from rich.text import Text
 
-from services.cli.pictures import dice_race
+from services.cli.pictures import cards_bank, cards_places, cards_points, dice_bank, dice_race, plain
 from services.contracts.events.base import Fact
 
 Picture = Callable[[Any, Sequence[Fact]], RenderableType]
 """Draws a view of the table; the facts up to it, as the viewer saw them, tell what has just happened."""
 
-PICTURES: Final[Mapping[str, Picture]] = {"dice-race": cast("Picture", dice_race.draw)}
+PICTURES: Final[Mapping[str, Picture]] = {
+    "dice-race": cast("Picture", dice_race.draw),
+    "dice-bank": cast("Picture", dice_bank.draw),
+    "cards-bank": cast("Picture", cards_bank.draw),
+    "cards-places": cast("Picture", cards_places.draw),
+    "cards-points": cast("Picture", cards_points.draw),
+}
 
 
 def draw(game: str, view: Struct, facts: Sequence[Fact]) -> RenderableType:
     """Return the table of a game as something to print."""
-    picture = PICTURES.get(game)
-    if picture is None:
-        return Text(msgspec.json.format(msgspec.json.encode(view), indent=2).decode())
-    return picture(view, facts)
+    return PICTURES.get(game, cast("Picture", plain.draw))(view, facts)

@@ -63,9 +63,13 @@ async def get_game(request: Request, game: FromPath[str]) -> Response[GameView]:
 
 
 @get(
-    "/games/{game:str}/rules", media_type="text/markdown; charset=utf-8", tags=["games"],
-    operation_id="get_rules", responses=refusals("unknown-game", "not-found"), summary="The rules of a game, in words",
-)  # fmt: skip
+    "/games/{game:str}/rules",
+    media_type="text/markdown; charset=utf-8",
+    tags=["games"],
+    operation_id="get_rules",
+    responses=refusals("unknown-game", "not-found"),
+    summary="The rules of a game, in words",
+)
 async def get_rules(request: Request, game: FromPath[str]) -> Response[str]:
     """Return the rules as Markdown, in numbered clauses; refusals cite their numbers."""
     text = TEXTS / f"{_rules(request, game).name}.md"

@@ -62,18 +62,31 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
 
 
 @post(
-    "/matches/{match_id:str}/moves", status_code=200, guards=[needs("play")], tags=["matches"],
-    operation_id="move", summary="Make a move",
+    "/matches/{match_id:str}/moves",
+    status_code=200,
+    guards=[needs("play")],
+    tags=["matches"],
+    operation_id="move",
+    summary="Make a move",
     responses={
         200: ResponseSpec(
             MoveAnswer, generate_examples=False, description="The move was accepted; this is what it led to."
         ),
         **refusals(
-            "not-found", "not-a-player", "version-missing", "stale-version", "idempotency-key-reused", "match-over",
-            "already-out", "not-your-turn", "move-not-offered", "must-roll-first", "stake-out-of-range",
+            "not-found",
+            "not-a-player",
+            "version-missing",
+            "stale-version",
+            "idempotency-key-reused",
+            "match-over",
+            "already-out",
+            "not-your-turn",
+            "move-not-offered",
+            "must-roll-first",
+            "stake-out-of-range",
         ),
     },
-)  # fmt: skip
+)
 async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveRequest]) -> Response[bytes]:
     """Decide a move, put what it leads to into the log, and answer when it is safe there.
 
@@ -142,9 +155,13 @@ async def list_events(
 
 
 @get(
-    "/matches/{match_id:str}/stream", media_type="text/event-stream", tags=["matches"], operation_id="stream_match", responses=refusals("not-found"),
+    "/matches/{match_id:str}/stream",
+    media_type="text/event-stream",
+    tags=["matches"],
+    operation_id="stream_match",
+    responses=refusals("not-found"),
     summary="Follow a match",
-)  # fmt: skip
+)
 async def stream_match(
     request: Request,
     match_id: FromPath[str],

@@ -21,9 +21,13 @@ IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
 
 
 @get(
-    "/matches/{match_id:str}/record", media_type=NDJSON, tags=["records"], operation_id="get_record", responses=refusals("not-found", "match-not-over"),
+    "/matches/{match_id:str}/record",
+    media_type=NDJSON,
+    tags=["records"],
+    operation_id="get_record",
+    responses=refusals("not-found", "match-not-over"),
     summary="The whole signed record of a finished match",
-)  # fmt: skip
+)
 async def get_record(request: Request, match_id: FromPath[str]) -> Response[bytes]:
     """Return everything that happened, secrets opened, as NDJSON: header, a line an event, signed closing line."""
     live = await _finished(request, match_id)

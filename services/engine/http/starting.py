@@ -60,9 +60,13 @@ class CommitmentPage(Struct, frozen=True):
 
 
 @post(
-    "/commitments", guards=[needs("service")], tags=["internal"], operation_id="commit", responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid"),
+    "/commitments",
+    guards=[needs("service")],
+    tags=["internal"],
+    operation_id="commit",
+    responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid"),
     summary="Commit to the chance of a match",
-)  # fmt: skip
+)
 async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> CommitmentAnswer:
     """Check game, seats and options, draw a seed, and publish the commitment to it; once for each key."""
     rules = request.the(Catalogue).game(data.game)
@@ -109,9 +113,16 @@ async def list_commitments(
 
 
 @post(
-    "/matches", guards=[needs("service")], tags=["internal"], operation_id="start_match", status_code=200, responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid", "idempotency-key-reused"),
+    "/matches",
+    guards=[needs("service")],
+    tags=["internal"],
+    operation_id="start_match",
+    status_code=200,
+    responses=refusals(
+        "not-found", "unknown-game", "options-invalid", "seats-invalid", "idempotency-key-reused"
+    ),
     summary="Start a match that was committed to",
-)  # fmt: skip
+)
 async def start_match(request: Request, data: JSONBody[StartRequest]) -> Response[Started]:
     """Start the match, exactly once however often it is asked for."""
     command = await request.command()

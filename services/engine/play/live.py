@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from services.contracts.chain import SALT_BYTES
@@ -18,7 +20,7 @@ from services.engine.play.commitments import Commitments
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.chance import MatchKeys
-from services.engine.rules.kernel import SPECTATOR
+from services.engine.rules.kernel import SPECTATOR, Move
 from services.engine.rules.match import Match
 from services.runtime.clock import Entropy
 from services.runtime.log import Append, Appended, Conflict, EventLog, Outcome
@@ -28,13 +30,23 @@ PAGE_EVENTS: Final = 1000
 
 
 class Live(Struct):
-    """A match as this process knows it; ``head`` says up to which event."""
+    """A match as this process knows it.
+
+    Attributes:
+        head: up to which event.
+        last_at_ms: the time of that event.
+        turn: the seat that must decide next, None when the match is over.
+        turn_since_ms: since when it must; calls and catches of others do not give it more time.
+        lock: held by whoever moves the match on in this process.
+    """
 
     match: Match
     head: Head
     keys: MatchKeys
     last_at_ms: int
     lock: asyncio.Lock
+    turn: int | None = None
+    turn_since_ms: int = 0
 
 
 class LiveMatches:
@@ -74,8 +86,8 @@ class LiveMatches:
         stream = live.match.started.match
         while True:
             page = await self._log.read_stream(stream, live.head.version, PAGE_EVENTS)
-            for recorded in page:
-                self._follow(live, recorded.event)
+            for _, command in groupby(page, lambda recorded: recorded.event.command):
+                self._follow(live, [recorded.event for recorded in command])
             if len(page) < PAGE_EVENTS:
                 return
 
@@ -114,9 +126,7 @@ class LiveMatches:
         )
         match outcome:
             case Appended():
-                for event, fact in zip(events, facts, strict=True):
-                    if event.version == live.head.version + 1:
-                        self._step(live, event, fact)
+                self._fold(live, events, facts)
             case Conflict():
                 await self.catch_up(live)
             case _:
@@ -139,16 +149,43 @@ class LiveMatches:
         await self.catch_up(live)
         return live
 
-    def _follow(self, live: Live, event: Event) -> None:
-        if event.version == live.head.version + 1:
-            self._step(live, event, fact_of(event))
+    def _follow(self, live: Live, events: list[Event]) -> None:
+        self._fold(live, events, [fact_of(event) for event in events])
 
-    def _step(self, live: Live, event: Event, fact: Fact) -> None:
-        live.match = matches.evolve(live.match, fact)
-        live.head = event.head
-        live.last_at_ms = event.at_ms
+    def _fold(self, live: Live, events: list[Event], facts: Sequence[Fact]) -> None:
+        """Fold the events of one command that the live state does not have yet."""
+        for event, fact in zip(events, facts, strict=True):
+            if event.version == live.head.version + 1:
+                live.match = matches.evolve(live.match, fact)
+                live.head = event.head
+                live.last_at_ms = event.at_ms
+        if live.head == events[-1].head:
+            _set_clock(live, events[0])
 
     def _forget_some(self) -> None:
         for known in list(self._live)[: max(0, len(self._live) - LIVE_MATCHES_MAX)]:
             if not self._live[known].lock.locked():
                 del self._live[known]
+
+
+def _set_clock(live: Live, first: Event) -> None:
+    """See who must decide now, and since when, after a command that begins with ``first``."""
+    waiting = matches.pending(live.match)
+    turn = waiting.turn if waiting else None
+    if turn != live.turn or not _is_aside(live, first):
+        live.turn_since_ms = first.at_ms
+    live.turn = turn
+
+
+def _is_aside(live: Live, first: Event) -> bool:
+    """Say whether a command was made beside the turn: a call, a catch, somebody else's leaving."""
+    if first.cause is None:
+        return False
+    move = msgspec.json.decode(first.cause, type=_Cause).move
+    wanted: Move = matches.move_decoder(live.match.rules).decode(move)
+    return wanted.ANY_VERSION
+
+
+class _Cause(Struct, frozen=True):
+    seat: int
+    move: msgspec.Raw

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import sha256
 from typing import Any, Final, Literal
 
 import msgspec
@@ -16,12 +17,13 @@ from services.engine.play.commitments import Commitments
 from services.engine.play.live import Live, LiveMatches
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue, restore_options
-from services.engine.rules.kernel import AnyRules, Move, Refusal
+from services.engine.rules.kernel import AnyRules, Expire, Move, Refusal
 from services.runtime.clock import Clock
 from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
 
 CONFLICT_RETRIES_MAX: Final = 16
 LOBBY: Final = "lobby"
+CLOCK: Final = "clock"
 
 _json: Final = msgspec.json.Encoder().encode
 
@@ -187,6 +189,33 @@ class Moves:
                 if done is not None:
                     return done
         return Busy()
+
+    async def expire(self, match: str, seat: int, since_ms: int) -> bool:
+        """Eliminate the player whose clock has run since then; say whether it came to that.
+
+        Nothing happens if somebody has moved meanwhile. Several processes may ask: the command's id is the same.
+        """
+        live = await self._live.refreshed(match)
+        if live is None:
+            return False
+        async with live.lock:
+            command = f"clock:{match}:{live.head.version}"
+            if (live.turn, live.turn_since_ms) != (seat, since_ms):
+                return False
+            facts = matches.decide(live.match, seat, Expire(), live.keys)
+            if isinstance(facts, Refusal):
+                return False
+            outcome = await self._live.append(
+                live,
+                facts,
+                actor=CLOCK,
+                command=command,
+                at_ms=self._clock.now_ms(),
+                cause=_json(Cause(seat, Expire())),
+                request_hash=sha256(command.encode()).digest(),
+                answer=lambda _: b"{}",
+            )
+        return isinstance(outcome, Appended)
 
     async def _try(
         self,

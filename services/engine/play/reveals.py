@@ -17,14 +17,14 @@ from services.contracts.events.table import CommitmentPublished, TableClosed
 from services.engine.play.commitments import SEED_PURPOSE
 from services.runtime.vault import Vault
 
-NAME: Final = "engine-reveals"
-VERSION: Final = 1
-
 _TYPES: Final = frozenset({"seed-revealed", "commitment-published", "table-closed"})
 
 
 class Reveals:
-    """The ``apply`` of the subscription."""
+    """The subscription ``engine-reveals``."""
+
+    NAME: Final = "engine-reveals"
+    VERSION: Final = 1
 
     def __init__(self, vault: Vault, log_schema: str) -> None:
         """Open seeds with a vault; the log's schema says which matches have begun."""

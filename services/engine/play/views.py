@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 from services.contracts.envelope import Event
 from services.contracts.events.catalogue import fact_of
 from services.engine.play.live import Live, LiveMatches
+from services.engine.play.pulse import Pulse
 from services.engine.play.wire import ClockView, EventPage, MatchView, SeatView, event_view
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue
@@ -32,13 +33,20 @@ class Views:
     """Shows matches. Nothing secret passes here: positions come from ``observe``, events from ``redact``."""
 
     def __init__(
-        self, log: EventLog, live: LiveMatches, catalogue: Catalogue, players: Players, clock: Clock
+        self,
+        log: EventLog,
+        live: LiveMatches,
+        catalogue: Catalogue,
+        players: Players,
+        pulse: Pulse,
+        clock: Clock,
     ) -> None:
         """Show matches of a log."""
         self._log = log
         self._live = live
         self._catalogue = catalogue
         self._players = players
+        self._pulse = pulse
         self._clock = clock
 
     async def find(self, match: str) -> Live | None:
@@ -63,7 +71,7 @@ class Views:
 
     async def match_view(self, live: Live, watcher: Watcher) -> MatchView:
         """Show the match as it stands."""
-        return await self._view(live.match, live.head.version, live.last_at_ms, watcher)
+        return await self._view(live.match, live.head.version, watcher, self._clock_of(live))
 
     async def match_view_at(self, live: Live, version: int, watcher: Watcher) -> MatchView | None:
         """Show the match as it stood after the event with this version, None if there is no such version.
@@ -74,7 +82,7 @@ class Views:
             return None
         events = await self.events(live, 0, version)
         past = matches.fold([fact_of(event) for event in events], self._catalogue)
-        return await self._view(past, version, events[-1].at_ms, watcher)
+        return await self._view(past, version, watcher, None)
 
     async def events(self, live: Live, after: int, limit: int) -> list[Event]:
         """Return up to ``limit`` events with versions above ``after``."""
@@ -94,14 +102,18 @@ class Views:
         items = tuple(event_view(event, live.match, watcher.viewer, over=live.match.over) for event in events)
         return EventPage(items, items[-1].version if len(items) == limit else None)
 
-    async def _view(self, match: Match, version: int, at_ms: int, watcher: Watcher) -> MatchView:
+    def _clock_of(self, live: Live) -> ClockView | None:
+        """Return the running clock; the time in which the service was down is added to it."""
+        seconds = live.match.started.turn_seconds
+        if live.turn is None or seconds is None:
+            return None
+        deadline_ms = live.turn_since_ms + seconds * 1000 + self._pulse.down_since_ms(live.turn_since_ms)
+        return ClockView(live.turn, seconds, deadline_ms, self._clock.now_ms())
+
+    async def _view(self, match: Match, version: int, watcher: Watcher, clock: ClockView | None) -> MatchView:
         started = match.started
         waiting = matches.pending(match)
         names = await self._players.names_of(seat.player for seat in started.seats)
-        clock = None
-        if waiting and started.turn_seconds:
-            deadline_ms = at_ms + started.turn_seconds * 1000
-            clock = ClockView(waiting.turn, started.turn_seconds, deadline_ms, self._clock.now_ms())
         return MatchView(
             id=started.match,
             table=started.table,

@@ -18,6 +18,7 @@ Clause numbers are those of docs/rules/cards-places.md.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import Annotated, Any, Final, Literal, assert_never, get_args
 
@@ -296,7 +297,15 @@ FITS: Final = {
     for joker_wild in (False, True)
     for seven_cancels in (False, True)
 }
+PENALTIES: Final = {
+    BLACK_JOKER: 5,
+    RED_JOKER: 10,
+    **{card: int(rank_of(card)) for card in PACK if rank_of(card) in "23"},
+}
 FOURS: Final = frozenset(card for card in CARDS if rank_of(card) == "4")
+RANK_MATES: Final = {
+    card: tuple(mate for mate in PACK if mate != card and rank_of(mate) == rank_of(card)) for card in CARDS
+}
 
 
 def _fitting(state: State) -> frozenset[Card]:
@@ -363,26 +372,30 @@ def legal(state: State, seat: int) -> tuple[Move, ...]:
 
 def _add_plays(moves: list[Move], state: State, fitting: frozenset[Card]) -> None:
     hand = state.hands[state.turn]
-    size_with_call = 0 if state.called else len(hand) - 1  # a play of so many cards leaves one (CP-6.5)
+    several = state.options.several_at_once
+    with_call = 0 if state.called else len(hand) - 1  # a play of so many cards leaves one (CP-6.5)
     for card in hand:
-        if card not in fitting:
-            continue
-        for cards in _plays_beginning_with(card, hand, several=state.options.several_at_once):
-            plays = [Play(cards, suit) for suit in SUITS] if card[0] == "A" else [Play(cards)]
-            moves += plays
-            if len(cards) == size_with_call:
-                moves += [Play(play.cards, play.suit, macao=True) for play in plays]
+        if card in fitting:
+            alike = tuple([mate for mate in RANK_MATES[card] if mate in hand]) if several else ()
+            moves += _plays_beginning_with(card, alike, with_call if with_call <= len(alike) + 1 else 0)
 
 
-def _plays_beginning_with(card: Card, hand: Hand, *, several: bool) -> list[Hand]:
-    """Return the card alone, then with others of its rank: every choice of these, with each of them last (CP-5.1)."""
-    plays: list[Hand] = [(card,)]
-    if several and card not in JOKERS:
-        alike = tuple(other for other in hand if other[0] == card[0] and other != card)
-        for size in range(1, len(alike) + 1):
-            for others in combinations(alike, size):
-                plays += [(card, *without(others, last), last) for last in others]
-    return plays
+@cache  # there are few answers, and a random player asks for them at every turn
+def _plays_beginning_with(card: Card, alike: Hand, with_call: int) -> tuple[Play, ...]:
+    """Return the plays of a card alone, and with others of its rank: every choice of these, with each of them last.
+
+    With an ace comes every suit, and a play of ``with_call`` cards comes with the call and without.
+    """
+    orders: list[Hand] = [(card,)]
+    for size in range(1, len(alike) + 1):
+        for others in combinations(alike, size):
+            orders += [(card, *without(others, last), last) for last in others]
+    return tuple(
+        Play(cards, suit, macao)
+        for cards in orders
+        for macao in ((False, True) if len(cards) == with_call else (False,))
+        for suit in (SUITS if rank_of(card) == "A" else (None,))
+    )
 
 
 def _may_call_before(state: State, fitting: frozenset[Card]) -> bool:
@@ -465,12 +478,12 @@ def _refuse_play(state: State, move: Play) -> Refusal | None:
             return Refusal("card-not-in-hand", "CP-2.1", {"card": card})
     if not move.cards:
         return Refusal("card-not-in-hand", "CP-2.1")
-    first, *others = move.cards
-    if others:
+    first = move.cards[0]
+    if len(move.cards) > 1:
         if first in JOKERS:
             return Refusal("cards-not-together", "CP-5.3", {"card": first})
-        if not state.options.several_at_once or any(other[0] != first[0] for other in others):
-            return Refusal("cards-not-together", "CP-5.1", {"card": others[0]})
+        if not state.options.several_at_once or any(card[0] != first[0] for card in move.cards):
+            return Refusal("cards-not-together", "CP-5.1", {"card": move.cards[1]})
     if first not in _fitting(state):
         return Refusal("card-does-not-fit", _why_not(state, first), {"card": first, "top": state.top})
     if first[0] == "A" and move.suit is None:
@@ -543,7 +556,7 @@ def _play(story: Tale, seat: int, move: Play, chance: Chance) -> None:
 def _take_effect(story: Tale, seat: int, cards: Hand, suit: Suit | None) -> None:
     """Let special cards do what they do, all of them together (CP-3.1, CP-3.2, CP-5.2)."""
     state = story.state
-    each = {"2": 2, "3": 3, BLACK_JOKER: 5, RED_JOKER: 10}.get(rank_of(cards[0]) or cards[0])
+    each = PENALTIES.get(cards[0])
     if each:
         added = each * len(cards)
         story.tell(PenaltyStacked(seat, added, state.penalty + added))
