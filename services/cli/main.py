@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from services.cli.advice import Advice
-from services.cli.commands import check, export, lock, migrate, openapi, replay, serve, test, up, verify
+from services.cli.commands import check, export, lock, migrate, openapi, play, replay, serve, test, up, verify
 
 
 class Command(Protocol):
@@ -46,6 +46,7 @@ class Command(Protocol):
 COMMANDS: Final[tuple[Command, ...]] = (
     up,
     serve,
+    play,
     replay,
     verify,
     export,

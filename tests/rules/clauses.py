@@ -46,7 +46,7 @@ NO_CASE: Mapping[str, Mapping[str, str]] = {
     "cards-places": {
         "G1": "no move exists that could change options or seats; that match-started holds them is seen in test_match",
         "G3": "where chance comes from is the subject of test_chance and of the laws about draws",
-        "G5": "what each seat is told and shown is the subject of the laws about secrets, and of test_hidden_hands",
+        "G5": "what each seat is told and shown is the subject of the laws about secrets, and of test_shedding",
         "G6": "counts are integers by type",
         "G12": "there are no chips",
         "G15": "about bots, not about the rules",
@@ -59,7 +59,7 @@ NO_CASE: Mapping[str, Mapping[str, str]] = {
     },
     "cards-points": {
         "G1": "no move exists that could change options or seats; that match-started holds them is seen in test_match",
-        "G5": "what each seat is told and shown is the subject of the laws about secrets, and of test_hidden_hands",
+        "G5": "what each seat is told and shown is the subject of the laws about secrets, and of test_shedding",
         "G6": "counts are integers by type",
         "G12": "there are no chips",
         "G15": "about bots, not about the rules",

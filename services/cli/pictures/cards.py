@@ -40,7 +40,9 @@ def backs(count: int) -> Text:
     return Text(BACK * min(count, BACKS_DRAWN_MAX) + ("…" if count > BACKS_DRAWN_MAX else ""), "dim")
 
 
-def cards_in_rows(cards: Sequence[str], cells: int, labels: Sequence[str] = (), faint: Collection[int] = ()) -> Text:
+def cards_in_rows(
+    cards: Sequence[str], cells: int, labels: Sequence[str] = (), faint: Collection[int] = ()
+) -> Text:
     """Return cards side by side, three lines high, in as many rows as it takes.
 
     Args:
@@ -60,7 +62,9 @@ def _row(cards: Sequence[str], labels: Sequence[str], faint: Collection[int]) ->
     row = Text()
     for part in range(3):
         for at, card in enumerate(cards):
-            row.append(_part(card, part), f"{card_style(card)} dim".strip() if at in faint else card_style(card))
+            row.append(
+                _part(card, part), f"{card_style(card)} dim".strip() if at in faint else card_style(card)
+            )
         row.append("\n" if part < 2 or labels else "")  # noqa: PLR2004 - the last of three lines
     for at, label in enumerate(labels):
         row.append(f"{label:^{CARD_CELLS}}", "dim" if at in faint else "bold")

@@ -11,6 +11,7 @@ from services.contracts.events.chance import ChanceCommitted, ChanceRevealed
 from services.contracts.events.chips import Staked
 from services.contracts.events.dice import Busted, Rolled, Stood
 from services.contracts.events.match import PlayerEliminated
+from services.engine.words.naming import seat_name
 
 DICE_IN_A_ROW: Final = 8
 
@@ -35,13 +36,13 @@ def dice_in_a_row(faces: Sequence[int]) -> str:
 
 
 def turn_in_dice(facts: Sequence[Fact]) -> Text | None:
-    """Return the dice of the turn and their total, None where the last thing that happened was no turn with dice."""
+    """Return the dice of the last turn, whose they are, and their total; None where something else came after it."""
     faces = _dice_of_the_turn(facts)
     if not faces:
         return None
-    total = next(fact.total for fact in reversed(facts) if isinstance(fact, Rolled))
+    last = next(fact for fact in reversed(facts) if isinstance(fact, Rolled))
     rows = dice_in_a_row(faces).split("\n")
-    rows[2] += f"  total {total}"
+    rows[2] += f"  {seat_name(last.seat)}: {last.total}"
     return Text("\n".join(rows))
 
 
@@ -56,7 +57,13 @@ def _dice_of_the_turn(facts: Sequence[Fact]) -> list[int]:
                 seat = fact.seat
             case Busted() | Stood() if seat is None and not faces:
                 seat = fact.seat
-            case Staked(reason="danger") | StakeTaken() | PlayerEliminated() | ChanceCommitted() | ChanceRevealed():
+            case (
+                Staked(reason="danger")
+                | StakeTaken()
+                | PlayerEliminated()
+                | ChanceCommitted()
+                | ChanceRevealed()
+            ):
                 continue
             case _:
                 break

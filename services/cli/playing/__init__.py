@@ -1,0 +1,1 @@
+"""A match at the keyboard: no server, no database, the rules and a terminal."""
