@@ -59,6 +59,8 @@ PROBLEMS: Final = _catalogue(
     ProblemKind("no-such-seat", 422, "The table has no such seat", "Seats are numbered from 0; the table lists them."),
     ProblemKind("seat-free", 409, "Nobody sits there", "Look at the table again."),
     ProblemKind("seats-in-use", 409, "Somebody sits on a seat that would go", "Remove the player first, or keep more seats."),
+    ProblemKind("host-unfit", 422, "This player cannot become the host", "Name another person who sits at the table."),
+    ProblemKind("quick-match-filling", 409, "Quick match is still filling this table", "Leave, or wait: it starts by itself, and after its first match the host decides."),
     # Matches, outside the rules of a game.
     ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),
     ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),

@@ -1,41 +1,78 @@
-"""A keyboard that nobody looks at: seeded random lines, sensible or not, the same for every game."""
+"""A keyboard that a seeded random hand plays on, through a pipe, the same for every game.
+
+It reads the menu and mostly types something of it, and now and then something that is nothing.
+"""
 
 from __future__ import annotations
 
+import re
 import string
 import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 60.0
+PROMPT = b"> "
+ENVIRONMENT = {"PYTHONUTF8": "1"}
 
+LEAVING = {"leave", "q"}
 LETTERS = sorted(set(string.ascii_lowercase) - {"q"})
 NUMBERS = [str(number) for number in range(15)]
-CARDS = [f"{rank}{suit}" for rank in ("a", "7", "10", "k") for suit in "cdhs"] + ["bj", "rj"]
-ODDITIES = ["", "!", "ü", "stand stand", "1 2 3 4 5", "-1", "play", "catch x", "1 1", "²", "99999999999999999999", "roll\t"]
+CARDS = [f"{rank}{suit}" for rank in ("a", "7", "10", "k") for suit in "cdhs"] + ["bj", "rj", "7♥"]
+ODDITIES = [
+    "", "!", "ü", "stand stand", "1 2 3 4 5", "-1", "play", "catch x", "1 1", "²", "9" * 20, "roll\t", "[bold]", "\\",
+]  # fmt: skip
+ITEM = re.compile(r"(?:^|   )(\S[^ ]*(?: [^ ]+)*)  \S")
 
 
-def typed_at_random(seed: int, lines: int) -> str:
-    rng = Random(seed)
-    return "".join(f"{_line(rng)}\n" for _ in range(lines))
-
-
-def _line(rng: Random) -> str:
-    sort = rng.random()
-    if sort < 0.3:
-        return rng.choice(LETTERS)
-    if sort < 0.9:
-        number = rng.choice(NUMBERS)
-        return number + rng.choice(["", "", f" {rng.choice('cdhs')}", " !", f" {rng.choice(NUMBERS)}"])
-    return rng.choice(CARDS) if sort < 0.97 else rng.choice(ODDITIES)
-
-
-def macao(*arguments: str | Path, typed: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a command with lines through a pipe, in an environment with nothing in it."""
+def macao(*arguments: str | Path, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command with these lines typed, in an environment with nothing in it."""
     return subprocess.run(
         [sys.executable, "-m", "services.cli", *map(str, arguments)],
-        cwd=ROOT, env={"PYTHONUTF8": "1"}, timeout=PATIENCE_SECONDS, input=typed, capture_output=True, text=True,
-        check=False,
+        cwd=ROOT, env=ENVIRONMENT, timeout=PATIENCE_SECONDS, input=typed, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def play_at_random(*arguments: str | Path, seed: int = 1) -> str:
+    """Play until the command ends by itself, and return all that it said."""
+    rng = Random(seed)
+    with subprocess.Popen(
+        [sys.executable, "-m", "services.cli", "play", *map(str, arguments)],
+        cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        said = b""
+        while (more := _until_prompt(process.stdout)).endswith(PROMPT):
+            said += more
+            process.stdin.write(f"{choose(more.decode(), rng)}\n".encode())
+            process.stdin.flush()
+        process.stdin.close()
+    assert process.returncode == 0, (said + more).decode()[-3000:]
+    return (said + more).decode()
+
+
+def _until_prompt(output: IO[bytes]) -> bytes:
+    """Read up to a prompt, or to the end: a prompt comes after a line feed, and nothing comes after it."""
+    said = bytearray()
+    while byte := output.read(1):
+        said += byte
+        if said.endswith(b"\n" + PROMPT):
+            break
+    return bytes(said)
+
+
+def choose(said: str, rng: Random) -> str:
+    """Return a line to type, given what was said since the last one."""
+    menu = [keys for line in said.splitlines()[-4:] for keys in ITEM.findall(line) if keys not in LEAVING]
+    if rng.random() < 0.1 or not menu:
+        return rng.choice(rng.choice([LETTERS, NUMBERS, CARDS, ODDITIES]))
+    keys = menu[0] if rng.random() < 0.6 else str(rng.choice(menu))
+    if " to " in keys:
+        least, most = keys.split(" to ")
+        return str(rng.randint(int(least), int(most)))
+    if " or " in keys:
+        return str(rng.choice(keys.split(" or "))) + rng.choice(["", "", " s", " !"])
+    return "" if keys == "Enter" else keys

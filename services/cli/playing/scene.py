@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -14,7 +14,9 @@ from services.contracts.events.chance import ChanceCommitted, ChanceRevealed, Se
 from services.contracts.events.match import MatchEnded, RoundStarted
 from services.engine.words import sentence
 
-UNSPOKEN = (ChanceCommitted, ChanceRevealed, SeedRevealed)
+OLD_FACTS_MAX: Final = 200
+
+UNSPOKEN: Final = (ChanceCommitted, ChanceRevealed, SeedRevealed)
 """Facts that say nothing to somebody who plays; a replay shows them."""
 
 
@@ -43,10 +45,11 @@ class Scene(NamedTuple):
 
 
 def log_of(facts: Sequence[Fact], seen: int) -> list[Happening]:
-    """Return facts in words; the first ``seen`` of them are old."""
+    """Return facts in words, the first ``seen`` of which are old; of the old ones not more than fit a screen."""
+    first = max(0, min(seen, len(facts) - OLD_FACTS_MAX))
     return [
         Happening(_sentence(fact), at >= seen, isinstance(fact, RoundStarted | MatchEnded))
-        for at, fact in enumerate(facts)
+        for at, fact in enumerate(facts[first:], first)
         if not isinstance(fact, UNSPOKEN)
     ]
 

@@ -20,7 +20,6 @@ PROMPT: Final = "> "
 BAR: Final = "│ "
 """Stands before the log where it is not in a box of its own."""
 LOG_ROWS_MIN: Final = 3
-LOG_FACTS_MAX: Final = 200
 WIDE_FROM_CELLS: Final = 108
 PICTURE_CELLS: Final = 70
 
@@ -95,9 +94,9 @@ class LineScreen:
         self._line()
 
     def _line(self) -> str:
+        self._console.print(PROMPT, end="")
         line = sys.stdin.readline()
-        # What comes through a pipe does not show by itself.
-        self._console.print(Text(PROMPT + line.rstrip("\n")))
+        self._console.print(Text(line.rstrip("\n")))  # what comes through a pipe does not show by itself
         return _typed(line)
 
 
@@ -164,7 +163,7 @@ class TerminalScreen:
 
     def _last_lines(self, log: Sequence[Happening], cells: int, rows: int) -> Text:
         lines: list[Text] = []
-        for happening in log[-LOG_FACTS_MAX:]:
+        for happening in log:
             style = "bold" if happening.heading and happening.new else "" if happening.new else "dim"
             lines += Text(happening.text, style).wrap(self._console, cells)
         return Text("\n").join(lines[-rows:])

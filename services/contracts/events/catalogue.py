@@ -25,9 +25,9 @@ MatchFact = (
     | cards.Lapsed | cards.MacaoCalled | cards.MacaoCaught | cards.MacaoFined | cards.HandCounted | cards.Stalled
 )  # fmt: skip
 TableFact = (
-    table.TableOpened | table.CommitmentPublished | table.SettingsChanged | table.PlayerJoined
-    | table.PlayerLeft | table.SeedGiven | table.HostPassed | table.MatchRequested | table.MatchFinished
-    | table.TableClosed
+    table.TableOpened | table.QuickMatchOpened | table.CommitmentPublished | table.SettingsChanged
+    | table.PlayerJoined | table.BotSeated | table.PlayerMoved | table.PlayerLeft | table.SeedGiven
+    | table.HostPassed | table.MatchRequested | table.MatchFinished | table.TableClosed
 )  # fmt: skip
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]

@@ -29,6 +29,15 @@ class TableOpened(Fact, frozen=True, tag="table-opened"):
     invite_hash: str | None = None
 
 
+class QuickMatchOpened(Fact, frozen=True, tag="quick-match-opened"):
+    """The table is one of quick match: strangers are sat down at it, and its first match starts by itself.
+
+    That is when it is full, or a short time after ``seats_min`` players, the fewest that the game takes, sit there.
+    """
+
+    seats_min: int
+
+
 class CommitmentPublished(Fact, frozen=True, tag="commitment-published"):
     """The commitment for the next match, with the id it will have, before any player's seed for it is accepted."""
 
@@ -38,7 +47,10 @@ class CommitmentPublished(Fact, frozen=True, tag="commitment-published"):
 
 
 class SettingsChanged(Fact, frozen=True, tag="settings-changed"):
-    """The host changed the settings while no match was running; every setting as it now stands."""
+    """The settings changed while no match was running; every setting as it now stands.
+
+    The host changed them, or quick match took away the seats that stayed free.
+    """
 
     options: msgspec.Raw
     seats: int
@@ -56,8 +68,24 @@ class PlayerJoined(Fact, frozen=True, tag="player-joined"):
     seed: str
 
 
+class BotSeated(Fact, frozen=True, tag="bot-seated"):
+    """A bot sat down; the service moves for it, under the id ``player``. A match with a bot is unrated."""
+
+    seat: int
+    player: str
+    level: Literal["casual", "sharp"]
+
+
+class PlayerMoved(Fact, frozen=True, tag="player-moved"):
+    """Whoever sat on ``seat`` sits on ``to`` now: quick match closed a gap before it started with free seats."""
+
+    seat: int
+    player: str
+    to: int
+
+
 class PlayerLeft(Fact, frozen=True, tag="player-left"):
-    """A seat became free: the player left, or the host removed the player."""
+    """A seat became free: the player left, or the host removed who sat there."""
 
     seat: int
     player: str
@@ -81,7 +109,7 @@ class HostPassed(Fact, frozen=True, tag="host-passed"):
 
 
 class MatchRequested(Fact, frozen=True, tag="match-requested"):
-    """The host started the match; seats are fixed from here on. The engine is asked until it answers."""
+    """The match was started; seats are fixed from here on. The engine is asked until it answers."""
 
     match: str
 
