@@ -9,8 +9,8 @@ from services.cli.embedded.bounded_log import BoundedLog
 
 POLL_SECONDS: Final = 0.1
 PAUSE_SECONDS_MIN: Final = 0.2
-PAUSE_SECONDS_MAX: Final = 10.0
-STEADY_SECONDS: Final = 30.0  # whoever lived as long as this died of something new
+PAUSE_SECONDS_MAX: Final = 2.0
+STEADY_SECONDS: Final = 10.0  # whoever lived as long as this died of something new
 
 
 class Part(Protocol):

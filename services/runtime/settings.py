@@ -28,6 +28,14 @@ class Settings(Struct, frozen=True, kw_only=True):
         database_pool_max: the most connections that one process holds to PostgreSQL, the writer's own included.
         poll_seconds: how often a reader looks at the log when no doorbell rings.
         append_batch_max: the most commands that one append statement carries.
+        guests_per_minute: guests that one address may make; 0: as many as it likes.
+        logins_per_minute: passwords that one address may try; 0: as many as it likes.
+        logins_per_name: passwords that may be tried for one account in a minute, wherever from; 0: any number.
+        trusted_proxies: addresses and networks, with commas, whose ``X-Forwarded-For`` is believed.
+        oidc_issuer: an OpenID Connect issuer whose tokens are taken beside our own, as its tokens name it; empty: none.
+        oidc_audience: the name under which that issuer knows this installation.
+        oidc_jwks_url: where the issuer's keys are; empty: where its discovery document says.
+        oidc_scopes: which claims give more than ``play``, as ``audit=groups:auditors,operate=groups:operators``.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -41,6 +49,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     database_pool_max: Annotated[int, Meta(ge=3, le=200)] = 12
     poll_seconds: Annotated[float, Meta(gt=0, le=60)] = 1.0
     append_batch_max: Annotated[int, Meta(ge=1, le=4096)] = 512
+    guests_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 6_000
+    logins_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 120
+    logins_per_name: Annotated[int, Meta(ge=0, le=1_000_000)] = 20
+    trusted_proxies: str = ""
+    oidc_issuer: str = ""
+    oidc_audience: str = ""
+    oidc_jwks_url: str = ""
+    oidc_scopes: str = ""
     log_level: str = "info"
 
     @classmethod

@@ -38,7 +38,7 @@ def macao(*arguments: str | Path, typed: str = "") -> subprocess.CompletedProces
 
 def play_at_random(*arguments: str | Path, seed: int = 1) -> str:
     """Play until the command ends by itself, and return all that it said."""
-    rng = Random(seed)
+    hand = Hand(seed)
     with subprocess.Popen(
         [sys.executable, "-m", "services.cli", "play", *map(str, arguments)],
         cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -47,7 +47,7 @@ def play_at_random(*arguments: str | Path, seed: int = 1) -> str:
         said = b""
         while (more := _until_prompt(process.stdout)).endswith(PROMPT):
             said += more
-            process.stdin.write(f"{choose(more.decode(), rng)}\n".encode())
+            process.stdin.write(f"{hand.choose(more.decode())}\n".encode())
             process.stdin.flush()
         process.stdin.close()
     assert process.returncode == 0, (said + more).decode()[-3000:]
@@ -64,15 +64,27 @@ def _until_prompt(output: IO[bytes]) -> bytes:
     return bytes(said)
 
 
-def choose(said: str, rng: Random) -> str:
-    """Return a line to type, given what was said since the last one."""
-    menu = [keys for line in said.splitlines()[-4:] for keys in ITEM.findall(line) if keys not in LEAVING]
-    if rng.random() < 0.1 or not menu:
-        return rng.choice(rng.choice([LETTERS, NUMBERS, CARDS, ODDITIES]))
-    keys = menu[0] if rng.random() < 0.6 else str(rng.choice(menu))
-    if " to " in keys:
-        least, most = keys.split(" to ")
-        return str(rng.randint(int(least), int(most)))
-    if " or " in keys:
-        return str(rng.choice(keys.split(" or "))) + rng.choice(["", "", " s", " !"])
-    return "" if keys == "Enter" else keys
+class Hand:
+    """Chooses what to type, by chance and by the menu that was shown last."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = Random(seed)
+        self._menu: list[str] = []
+
+    def choose(self, said: str) -> str:
+        """Return a line, given what was said since the last one."""
+        rng = self._rng
+        shown = [
+            keys for line in said.splitlines()[-4:] for keys in ITEM.findall(line) if keys not in LEAVING
+        ]
+        self._menu = shown or self._menu
+        if rng.random() < 0.1 or not self._menu:
+            return str(rng.choice(rng.choice([LETTERS, NUMBERS, CARDS, ODDITIES])))
+        said_aloud = [keys for keys in self._menu if keys.endswith("!")]
+        keys = str(rng.choice(said_aloud or self._menu))
+        if " to " in keys:
+            least, most = keys.split(" to ")
+            return str(rng.randint(int(least), int(most)))
+        if " or " in keys:
+            return str(rng.choice(keys.split(" or "))) + rng.choice(["", "", " s", " !"])
+        return "" if keys == "Enter" else keys

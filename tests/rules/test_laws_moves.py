@@ -16,15 +16,20 @@ from tests.support.scripted_chance import ScriptedChance
 CLAUSES = clauses.all_clauses() | toy_game.CLAUSES
 
 
+LONG = 60
+"""From so many moves on, only every fourth position of a match is looked at."""
+
+
 def hold_at_every_position(rules: AnyRules, count: int, check) -> None:
-    """Check the position before every move of random matches, and the one at the end."""
+    """Check the positions before the moves of random matches, and the one at the end."""
 
     def over_match(options, seats, seed):
         game = start(rules, options, seats, seed)
         rng = Random(seed)
         check(game, rng)
-        for _ in random_moves(game, rng, leave_rate=0.03):
-            check(game, rng)
+        for number, _ in enumerate(random_moves(game, rng, leave_rate=0.03)):
+            if number < LONG or number % 4 == 0 or game.match.over:
+                check(game, rng)
 
     for_tables(over_match, rules, count)
 

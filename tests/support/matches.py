@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice, product
+from math import prod
 from random import Random
 from typing import Any, cast
 
@@ -186,9 +187,11 @@ def conceivable_moves(game: Recorded, rng: Random, limit: int = 60) -> list[Move
     for kind in _move_types(game.rules):
         names = [f.name for f in kind.fields]
         choices = [_values(f.type, pools, rng) for f in kind.fields]
-        made = list(islice(product(*choices), 5_000))
-        rng.shuffle(made)
-        moves += [cast("Move", kind.cls(**dict(zip(names, values, strict=True)))) for values in made[:limit]]
+        if prod(map(len, choices)) <= limit:
+            made = list(product(*choices))
+        else:
+            made = [tuple(map(rng.choice, choices)) for _ in range(limit)]
+        moves += [cast("Move", kind.cls(**dict(zip(names, values, strict=True)))) for values in made]
     return moves
 
 

@@ -45,19 +45,21 @@ def _range(stakes: StakeRange) -> str:
 def _examples(plays: Sequence[Play], hand: Sequence[str]) -> Iterator[Item]:
     """Yield one play of each sort, written as it can be typed."""
     first = plays[0].cards[0]
-    yield Item(f"{_numbers(plays[0].cards, hand)} or {_code(first)}", f"lay {card_in_words(first)}")
+    yield Item(f"{hand.index(first) + 1} or {_code(first)}", f"lay {card_in_words(first)}")
     several = next((play for play in plays if len(play.cards) > 1), None)
     if several:
-        yield Item(_numbers(several.cards, hand), f"lay {cards_in_words(several.cards)}")
+        yield Item(_typed(several, hand), f"lay {cards_in_words(several.cards)}")
     ace = next((play for play in plays if play.suit), None)
     if ace and ace.suit:
-        yield Item(f"{_numbers(ace.cards, hand)} {ace.suit.lower()}", f"call {SUIT_NAMES[ace.suit]} with it")
-    if any(play.macao for play in plays):
-        yield Item("!", 'say "Macao!", behind the card')
+        yield Item(_typed(ace, hand), f"call {SUIT_NAMES[ace.suit]} with it")
+    word = next((play for play in plays if play.macao), None)
+    if word:
+        yield Item(_typed(word, hand), 'say "Macao!" with it')
 
 
-def _numbers(cards: Sequence[str], hand: Sequence[str]) -> str:
-    return " ".join(str(hand.index(card) + 1) for card in cards)
+def _typed(play: Play, hand: Sequence[str]) -> str:
+    numbers = [str(hand.index(card) + 1) for card in play.cards]
+    return " ".join([*numbers, *([play.suit.lower()] if play.suit else []), *(["!"] if play.macao else [])])
 
 
 def _code(card: str) -> str:

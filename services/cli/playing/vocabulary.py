@@ -35,24 +35,24 @@ class Vocabulary:
 
     def __init__(self, rules: AnyRules) -> None:
         """Give out letters in the order in which the game lists its moves."""
-        self._kinds = tuple(_kinds(get_args(rules.moves) or (rules.moves,)))
+        self.kinds = tuple(_kinds(get_args(rules.moves) or (rules.moves,)))
 
     def kind(self, word: str) -> Kind | None:
         """Return the kind that a letter, a name or the beginning of one name stands for."""
-        for kind in self._kinds:
+        for kind in self.kinds:
             if word in {kind.letter, kind.tag}:
                 return kind
-        begun = [kind for kind in self._kinds if kind.letter and kind.tag.startswith(word)]
+        begun = [kind for kind in self.kinds if kind.letter and kind.tag.startswith(word)]
         return begun[0] if len(begun) == 1 else None
 
     def of(self, move: Struct) -> Kind:
         """Return the kind of a move, or of the range that ``legal`` lists for it."""
         tag = move.__struct_config__.tag
-        return next(kind for kind in self._kinds if kind.tag == tag)
+        return next(kind for kind in self.kinds if kind.tag == tag)
 
     def carrying(self, field: str) -> Kind | None:
         """Return the first kind with a certain field."""
-        return next((kind for kind in self._kinds if field in kind.fields), None)
+        return next((kind for kind in self.kinds if field in kind.fields), None)
 
 
 def _kinds(moves: Iterable[Any]) -> Iterator[Kind]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from litestar import Response, get
@@ -25,6 +25,8 @@ class GameView(Struct, frozen=True):
 
     Attributes:
         rules_version: the version that a match started now is played under.
+        turn_seconds: the thinking time of a table that does not choose one, null for none.
+        options: every option with its default value.
         options_schema: JSON Schema of the options, with ranges and defaults.
     """
 
@@ -33,6 +35,8 @@ class GameView(Struct, frozen=True):
     rules_version: int
     seats_min: int
     seats_max: int
+    turn_seconds: Literal[10, 30] | None
+    options: Any
     options_schema: dict[str, Any]
 
 
@@ -94,5 +98,7 @@ def _view(rules: AnyRules) -> GameView:
         rules_version=rules.version,
         seats_min=rules.seats_min,
         seats_max=rules.seats_max,
+        turn_seconds=rules.turn_seconds,
+        options=rules.options(),
         options_schema=msgspec.json.schema(rules.options),
     )

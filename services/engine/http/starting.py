@@ -40,7 +40,8 @@ class CommitmentRequest(Body, frozen=True):
 class CommitmentAnswer(Struct, frozen=True):
     """The commitment for the next match, and the options with their defaults filled in.
 
-    ``turn_seconds`` is the game's own thinking time, for a table that does not choose one.
+    ``turn_seconds`` is the game's own thinking time, for a table that does not choose one. By ``house_rules`` no
+    match is rated.
     """
 
     match_id: str
@@ -50,6 +51,7 @@ class CommitmentAnswer(Struct, frozen=True):
     rules_version: int
     options: Any
     turn_seconds: Literal[10, 30] | None
+    house_rules: bool
 
 
 class CommitmentPage(Struct, frozen=True):
@@ -93,6 +95,7 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
         rules_version=rules.version,
         options=options,
         turn_seconds=rules.turn_seconds,
+        house_rules=rules.house_rules(options),
     )
 
 

@@ -133,6 +133,7 @@ class Rules(Generic[O, S, M, E]):
         observe: what a viewer may see of a state.
         redact: what a viewer may see of a fact.
         turn_seconds: the thinking time of a table that does not choose one (G10); None is none.
+        house_rules: whether options make it a match by house rules, which is never rated.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Rules(Generic[O, S, M, E]):
     observe: Callable[[S, Viewer], Struct]
     redact: Callable[[E, Viewer], E]
     turn_seconds: Literal[10, 30] | None = None
+    house_rules: Callable[[O], bool] = lambda _: False
 
     @property
     def id(self) -> str:

@@ -65,7 +65,7 @@ def _deal(fact: Deal, name: Namer) -> str:
             return f"The pile is shuffled: {count(len(fact.draw.result), 'card')} to draw from again"
         case cards.HandCounted():
             points = f"{count(fact.points, 'point')}, {fact.total} in all"
-            return f"{name(fact.seat)} is left with {cards_in_words(fact.cards)}: {points}"
+            return f"{name(fact.seat)} is left with {of_several(fact.cards)}: {points}"
         case cards.Stalled():
             return f"The deal stops: {count(fact.turns, 'turn')} have led nowhere"
         case _:

@@ -1,11 +1,12 @@
-"""Gathers the appends of a process: callers queue, one writer sends what is there as one batch.
+"""Gathers the appends of a process: callers queue, and what is there when a writer is free goes as one batch.
 
 Nothing waits in order to be gathered. While one batch is on its way the next one collects by itself, so batches are
-small when it is quiet and large under load, and one connection commits in one order.
+small when it is quiet and large under load. The database lets one batch commit at a time, in whatever process; a
+second writer is there so that one batch is made ready, or its answers handed out, while the other is being written.
 
 What is kept, whatever happens:
 
-- at most one item a stream and one a command in a batch, so items of one stream go in the order of their calls;
+- one append a stream is on its way at a time, and one a command: those of one stream go in the order of their calls;
 - a caller that goes away takes nothing back: what was accepted is sent;
 - when a connection breaks, nobody knows whether the batch was committed. It is sent again, with the same command ids,
   until there is an answer: what had been committed is then found as a duplicate of itself;
@@ -17,19 +18,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
-from asyncpg import Connection, Record
-from asyncpg.prepared_stmt import PreparedStatement
+from asyncpg import Record
 
-from services.runtime.database import connection_broke, hang_up
 from services.runtime.log import codec
 from services.runtime.log.errors import AppendError, LogUnavailableError
 from services.runtime.log.lanes import Lanes, Ticket
 from services.runtime.log.types import Append, Appended, Duplicate, Outcome
+from services.runtime.log.writer import Connect, Writer
 
 _logger: Final = logging.getLogger(__name__)
+
+WRITERS: Final = 2
+"""Connections that write for one process. More do not help: the database commits one batch after another."""
+
+SHARE_MIN: Final = 16
+"""A batch is split between idle writers only when each gets as many: every batch has a price of its own."""
 
 QUEUE_MAX: Final = 8_192
 """The most appends that wait in one process; more are turned away at once rather than made to wait in vain."""
@@ -37,28 +43,22 @@ QUEUE_MAX: Final = 8_192
 PATIENCE_SECONDS: Final = 10.0
 """How long a caller waits for an outcome before it is told that there is none yet."""
 
-STATEMENT_SECONDS: Final = 15.0
-"""How long one batch may take before its connection is given up."""
-
 DRAIN_SECONDS: Final = 10.0
 """How long closing waits for what was accepted."""
 
 SWEEP_SECONDS: Final = 0.25
 """How often it is looked whose patience has run out; a timer for each append would cost more than it is worth."""
 
-BACKOFF_FIRST_SECONDS: Final = 0.02
-BACKOFF_LAST_SECONDS: Final = 1.0
-
-Connect: TypeAlias = "Callable[[str], Awaitable[Connection[Any]]]"
 Committed: TypeAlias = Callable[[int, Sequence[tuple[str, int]]], None]
 
 
 class Coalescer:
-    """One writer for one log in one process.
+    """The appends of one process to one log.
 
     Args:
-        connect: opens the writer's own connection; its argument says what for.
+        connect: opens a connection; its argument says what for.
         schema: the schema of the log.
+        batch_max: the most appends of one batch.
         committed: told the last position and the new versions by stream after each commit; must return at once.
     """
 
@@ -71,21 +71,19 @@ class Coalescer:
         committed: Committed | None = None,
         queue_max: int = QUEUE_MAX,
         patience_seconds: float = PATIENCE_SECONDS,
+        writers: int = WRITERS,
     ) -> None:
-        self._connect = connect
-        numbers = ", ".join(f"${number}" for number in range(1, codec.ARGUMENTS + 1))
-        self._sql = f"SELECT * FROM {schema}.append_many({numbers})"  # noqa: S608 - the schema's name is ours
         self._batch_max = batch_max
         self._queue_max = queue_max
         self._patience_seconds = patience_seconds
         self._committed = committed
         self._lanes = Lanes()
-        self._flying: list[Ticket] = []
+        self._writers = [Writer(connect, schema) for _ in range(writers)]
+        self._idle = 0
         self._wake = asyncio.Event()
-        self._closing = False
-        self._writer: asyncio.Task[None] | None = None
-        self._connection: Connection[Any] | None = None
-        self._statement: PreparedStatement[Record] | None = None
+        self._closing = True
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Connect, and start writing.
@@ -93,27 +91,34 @@ class Coalescer:
         Raises:
             OSError, asyncpg.PostgresError: there is no connection to be had.
         """
-        await self._ensure_statement()
+        for writer in self._writers:
+            await writer.open()
         self._closing = False
-        self._writer = asyncio.create_task(self._write_for_ever(), name="append-writer")
+        self._tasks = {asyncio.create_task(self._write(writer), name="append-writer") for writer in self._writers}
+        self._sweeper = asyncio.create_task(self._sweep(), name="append-sweeper")
 
     async def close(self) -> None:
         """Take no more, send what was accepted, and disconnect; what cannot be sent in time fails as unavailable."""
         self._closing = True
         self._wake.set()
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            _done, late = await asyncio.wait({writer}, timeout=DRAIN_SECONDS)
+        if self._tasks:
+            _done, late = await asyncio.wait(self._tasks, timeout=DRAIN_SECONDS)
+            for task in late:
+                task.cancel()
             if late:
-                writer.cancel()
-                await asyncio.wait({writer})
+                await asyncio.wait(late)
+            self._tasks = set()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
         for ticket in self._lanes.take_late(math.inf):
             ticket.fail(LogUnavailableError("the service stopped before this was written"))
-        await self._disconnect()
+        for writer in self._writers:
+            await writer.close()
 
     async def append(self, item: Append) -> Outcome:
         """Queue an append and wait for its outcome; see ``EventLog.append``."""
-        if self._closing or self._writer is None:
+        if self._closing:
             raise LogUnavailableError("the log is closed")
         if len(self._lanes) >= self._queue_max:
             raise LogUnavailableError(f"{self._queue_max} appends are waiting already")
@@ -123,27 +128,31 @@ class Coalescer:
         self._wake.set()
         return await ticket.outcome
 
-    async def _write_for_ever(self) -> None:
-        loop = asyncio.get_running_loop()
-        sweeper = loop.create_task(self._sweep_for_ever(), name="append-sweeper")
-        try:
-            while self._lanes or not self._closing:
-                if not self._lanes:
-                    self._wake.clear()
-                    await self._wake.wait()
-                    continue
-                self._flying = self._lanes.take(self._batch_max)
-                await self._settle(self._flying)
-                self._flying = []
-        finally:
-            sweeper.cancel()
-            for ticket in self._flying:
-                ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
+    async def _write(self, writer: Writer) -> None:
+        """Take and send batches until there are no more to come."""
+        self._idle += 1
+        while len(self._lanes) or not self._closing:
+            share = max(SHARE_MIN, math.ceil(self._lanes.ready / self._idle))
+            writer.batch = self._lanes.take(min(share, self._batch_max))
+            if not writer.batch:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            self._idle -= 1
+            taken = writer.batch.copy()
+            try:
+                await self._settle(writer, writer.batch)
+            finally:
+                for ticket in taken:
+                    ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
+                self._lanes.done(taken)
+                self._wake.set()  # for the other writer: what was held for our streams has its turn
+            self._idle += 1
 
-    async def _settle(self, batch: list[Ticket]) -> None:
+    async def _settle(self, writer: Writer, batch: list[Ticket]) -> None:
         """Bring about an outcome for every ticket, an error included."""
         try:
-            rows = codec.in_order(await self._send(batch), len(batch))
+            rows = await writer.send(batch)
             outcomes = [_outcome_of(ticket, row) for ticket, row in zip(batch, rows, strict=True)]
         except Exception as error:
             if len(batch) == 1:
@@ -151,8 +160,8 @@ class Coalescer:
                 batch[0].fail(AppendError(f"the database refuses this append: {error}"))
                 return
             middle = len(batch) // 2
-            await self._settle(batch[:middle])
-            await self._settle(batch[middle:])
+            await self._settle(writer, batch[:middle])
+            await self._settle(writer, batch[middle:])
             return
         heads: list[tuple[str, int]] = []
         last = 0
@@ -167,61 +176,17 @@ class Coalescer:
             except Exception:  # the append is done, and the writer has to go on, whoever fails to hear of it
                 _logger.exception("a commit could not be announced")
 
-    async def _send(self, batch: list[Ticket]) -> list[Record]:
-        """Send a batch until the database answers; drops from the batch whoever was told that there is no outcome.
-
-        Raises:
-            Exception: the database, or the driver, refuses the batch as it stands.
-        """
-        pause_seconds = BACKOFF_FIRST_SECONDS
-        while True:
-            try:
-                statement = self._statement or await self._ensure_statement()
-                arguments = codec.to_arguments([ticket.item for ticket in batch])
-                return await statement.fetch(*arguments, timeout=STATEMENT_SECONDS)
-            except Exception as error:
-                if not connection_broke(error):
-                    raise
-                _logger.warning(
-                    "the log's connection failed, %d appends are sent again: %r", len(batch), error
-                )
-            await self._disconnect(gracefully=False)
-            await asyncio.sleep(pause_seconds)
-            pause_seconds = min(pause_seconds * 2, BACKOFF_LAST_SECONDS)
-            now = asyncio.get_running_loop().time()
-            batch[:] = [ticket for ticket in batch if ticket.deadline > now]
-            for ticket in batch:
-                ticket.repeated = True
-            if not batch:
-                return []
-
-    async def _sweep_for_ever(self) -> None:
+    async def _sweep(self) -> None:
         """Tell callers whose patience has run out that there is no outcome; what was not sent yet will not be sent."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = asyncio.get_running_loop().time()
-            for ticket in self._flying:
-                if ticket.deadline <= now:
-                    ticket.fail(
-                        LogUnavailableError("the database has not answered yet; the outcome is unknown")
-                    )
+            for writer in self._writers:
+                for ticket in writer.batch:
+                    if ticket.deadline <= now:
+                        ticket.fail(LogUnavailableError("the database has not answered yet; the outcome is unknown"))
             for ticket in self._lanes.take_late(now):
                 ticket.fail(LogUnavailableError("the database is too slow; this was not sent"))
-
-    async def _ensure_statement(self) -> PreparedStatement[Record]:
-        if self._connection is None:
-            self._connection = await self._connect("writer")
-        self._statement = await self._connection.prepare(self._sql)
-        return self._statement
-
-    async def _disconnect(self, *, gracefully: bool = True) -> None:
-        connection, self._connection, self._statement = self._connection, None, None
-        if connection is None:
-            return
-        if gracefully:
-            await hang_up(connection)
-        else:
-            connection.terminate()
 
 
 def _outcome_of(ticket: Ticket, row: Record) -> Outcome:

@@ -11,6 +11,10 @@ NAMED_TOKEN: Final = "n"
 EXTERNAL: Final = "x"
 
 
+class TokenError(Exception):
+    """The token cannot be accepted; the message may be shown to whoever sent it."""
+
+
 class Caller(Struct, frozen=True):
     """What a valid token says.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Final
 
 from services.runtime.bus import Bell
@@ -30,6 +30,36 @@ BACK_SECONDS: Final = 120
 RELOAD_SECONDS: Final = 60.0
 
 _logger: Final = logging.getLogger(__name__)
+
+
+class Transaction:
+    """A transaction in which sessions and tokens may be revoked.
+
+    Attributes:
+        connection: in the transaction.
+        revoked: what was revoked in it so far, and until when that has to be remembered.
+    """
+
+    def __init__(self, connection: AnyConnection, clock: Clock) -> None:
+        self.connection: Final = connection
+        self.revoked: Final[dict[str, int]] = {}
+        self._clock = clock
+
+    async def revoke(self, until_ms: Mapping[str, int]) -> None:
+        """Revoke, each id until the last token that this is to refuse has expired by itself."""
+        await record(self.connection, until_ms, self._clock.now_ms())
+        self.revoked.update(until_ms)
+
+
+async def record(connection: AnyConnection, until_ms: Mapping[str, int], now_ms: int) -> None:
+    """Write revocations down; what has expired is swept out by the way."""
+    await connection.execute("DELETE FROM macao_runtime.revocations WHERE expires_at_ms < $1", now_ms)
+    await connection.executemany(
+        "INSERT INTO macao_runtime.revocations AS known (id, expires_at_ms) VALUES ($1, $2)"
+        " ON CONFLICT (id) DO UPDATE SET"
+        " expires_at_ms = greatest(known.expires_at_ms, excluded.expires_at_ms), revoked_at = clock_timestamp()",
+        list(until_ms.items()),
+    )
 
 
 class Revocations:
@@ -52,34 +82,26 @@ class Revocations:
             "SELECT id, expires_at_ms FROM macao_runtime.revocations WHERE expires_at_ms > $1",
             self._clock.now_ms(),
         )
-        self._until_ms = {row["id"]: row["expires_at_ms"] for row in rows}
+        # Nothing is ever taken back; so what is known and missing among the rows was revoked since, or has expired.
+        now = self._clock.now_ms()
+        self._until_ms = {one: until_ms for one, until_ms in self._until_ms.items() if until_ms > now}
+        self._until_ms.update((row["id"], row["expires_at_ms"]) for row in rows)
         self._reloaded_at = asyncio.get_running_loop().time()
         self._wake(list(self._waiting))
 
-    async def revoke(self, connection: AnyConnection, revoked_ids: Iterable[str], until_ms: int) -> None:
-        """Revoke, inside the caller's transaction; after its commit the caller has to ``announce``.
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Give a transaction in which sessions and tokens may be revoked; every process hears of it once it is in."""
+        async with self._database.pool.acquire() as connection, connection.transaction():
+            work = Transaction(connection, self._clock)
+            yield work
+        self.announce(work.revoked)
 
-        Args:
-            connection: in the caller's transaction.
-            revoked_ids: sessions or tokens.
-            until_ms: when the last token that this is to refuse has expired by itself.
-        """
-        await connection.execute(
-            "DELETE FROM macao_runtime.revocations WHERE expires_at_ms < $1", self._clock.now_ms()
-        )
-        await connection.executemany(
-            "INSERT INTO macao_runtime.revocations (id, expires_at_ms) VALUES ($1, $2)"
-            " ON CONFLICT (id) DO UPDATE SET expires_at_ms ="
-            " greatest(revocations.expires_at_ms, excluded.expires_at_ms), revoked_at = clock_timestamp()",
-            [(revoked_id, until_ms) for revoked_id in revoked_ids],
-        )
-
-    def announce(self, revoked_ids: Iterable[str], until_ms: int) -> None:
-        """Honour what was revoked here at once, and have the other processes look."""
-        ended = list(revoked_ids)
-        if ended:
-            self._until_ms.update(dict.fromkeys(ended, until_ms))
-            self._wake(ended)
+    def announce(self, revoked: Mapping[str, int]) -> None:
+        """Honour at once what a committed transaction revoked, and have the other processes look."""
+        if revoked:
+            self._until_ms.update(revoked)
+            self._wake(revoked)
             self._bell.ring(0, [(BELL, 1)])
 
     async def until_revoked(self, revoked_id: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import jwt
 
 from services.runtime.clock import Clock
-from services.runtime.tokens.caller import Caller
+from services.runtime.tokens.caller import Caller, TokenError
 from services.runtime.tokens.keyring import Keyring
 
 ALGORITHM: Final = "EdDSA"
@@ -18,10 +18,6 @@ CACHE_MAX: Final = 8192
 """Verified tokens remembered per process: a signature check costs a hundred times a look-up."""
 
 
-class TokenError(Exception):
-    """The token cannot be accepted; the message may be shown to whoever sent it."""
-
-
 class Verifier:
     """Checks tokens against the keyring, and remembers the good ones until they expire."""
 
@@ -29,6 +25,10 @@ class Verifier:
         self._keyring = keyring
         self._clock = clock
         self._known: OrderedDict[str, Caller] = OrderedDict()
+
+    def knows(self, token: str) -> bool:
+        """Say whether this token was found to be good before."""
+        return token in self._known
 
     async def caller_of(self, token: str) -> Caller:
         """Return who a token speaks for.

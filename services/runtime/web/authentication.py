@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from litestar.connection import ASGIConnection
 from litestar.handlers.base import BaseRouteHandler
 
-from services.runtime.tokens.caller import Caller
-from services.runtime.tokens.verifying import TokenError
+from services.runtime.tokens.caller import Caller, TokenError
 from services.runtime.web.problems import Problem
 
 if TYPE_CHECKING:

@@ -310,7 +310,7 @@ def _settle(story: Tale) -> None:
         _end_round(story, leaders)
     elif everybody_bust and not state.playoff:
         _end_round(story, ())
-    elif state.options.ties == "share" and not everybody_bust:
+    elif state.options.ties == "share":
         _end_round(story, leaders)
     else:
         order = tuple(seat for seat in counter_clockwise(state.seats, leaders[-1]) if seat in leaders)

@@ -9,7 +9,8 @@ CREATE TABLE macao_runtime.revocations (
 CREATE INDEX revocations_age ON macao_runtime.revocations (revoked_at);
 CREATE INDEX revocations_expiry ON macao_runtime.revocations (expires_at_ms);
 
--- To end all sessions of one player.
+-- To end all sessions of one player. What a session may do is read anew with every refresh (grants).
+ALTER TABLE macao_runtime.refresh_tokens DROP COLUMN scopes;
 CREATE INDEX refresh_tokens_player ON macao_runtime.refresh_tokens (player);
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON macao_runtime.revocations TO macao_app;
