@@ -10,7 +10,20 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from services.cli.advice import Advice
-from services.cli.commands import check, export, lock, migrate, openapi, play, replay, serve, test, up, verify
+from services.cli.commands import (
+    check,
+    export,
+    grant,
+    lock,
+    migrate,
+    openapi,
+    play,
+    replay,
+    serve,
+    test,
+    up,
+    verify,
+)
 
 
 class Command(Protocol):
@@ -50,6 +63,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     replay,
     verify,
     export,
+    grant,
     migrate,
     openapi,
     test,

@@ -40,8 +40,15 @@ PROBLEMS: Final = _catalogue(
     # Who is asking.
     ProblemKind("unauthenticated", 401, "No valid token", "Send Authorization: Bearer <token>; POST /v1/players gives one."),
     ProblemKind("forbidden", 403, "The token does not allow this", "Use a token with the scope that the endpoint names."),
-    ProblemKind("name-invalid", 422, "This name cannot be used", "Use 2 to 24 letters, digits, spaces, - and _, beginning with a letter."),
-    ProblemKind("refresh-token-invalid", 401, "The refresh token is not valid", "Ask for a new guest with POST /v1/players."),
+    ProblemKind("name-invalid", 422, "This name cannot be used", "params.rule says which rule it breaks; docs/players.md has them all."),
+    ProblemKind("name-taken", 409, "Another account has this name, or one that looks like it", "Choose another name."),
+    ProblemKind("password-invalid", 422, "This password cannot be used", "params.rule says why: length, common or name."),
+    ProblemKind("already-account", 409, "This player is an account already", "Sign in with POST /v1/tokens; PUT /v1/players/me/password changes the password."),
+    ProblemKind("not-account", 409, "This player has no password", "Add one with POST /v1/players/me/credential."),
+    ProblemKind("credentials-wrong", 401, "Name or password is not right", "Check both; a guest that added no password has none."),
+    ProblemKind("sign-in-needed", 403, "This needs a token of a session", "Use the token that POST /v1/players, /v1/tokens or /v1/tokens/refresh gave; a named token cannot do this."),
+    ProblemKind("too-many-tokens", 409, "You have as many named tokens as there may be", "Revoke one that is no longer needed."),
+    ProblemKind("refresh-token-invalid", 401, "The refresh token is not valid", "Sign in with POST /v1/tokens, or ask for a new guest with POST /v1/players."),
     # Tables.
     ProblemKind("unknown-game", 404, "There is no such game", "GET /v1/games lists the games."),
     ProblemKind("options-invalid", 422, "The options do not fit the game", "The clause and the parameters say which option, and why."),

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 from litestar import Router
 
 from services.lobby.engine import Engine
-from services.lobby.http import players, tables
+from services.lobby.http import players, quick_match, seats, tables, tokens
+from services.lobby.players.accounts import Accounts
+from services.lobby.players.answers import Answers
 from services.lobby.players.guests import Guests
+from services.lobby.players.limits import PlayerLimits
+from services.lobby.players.passwords import Passwords
+from services.lobby.players.sessions import Sessions
 from services.lobby.tables import board as boards
 from services.lobby.tables.board import Board
+from services.lobby.tables.bots import Bots
 from services.lobby.tables.desk import Desk
+from services.lobby.tables.filling import Filling
 from services.lobby.tables.keeper import LOBBY, Keeper
+from services.lobby.tables.quick import QuickMatch
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.views import TableViews
 from services.runtime.peer import Peer
@@ -35,9 +43,17 @@ def service(platform: Platform) -> Service:
     board = Board(platform.database)
     keeper = Keeper(desk, streams, engine, board)
     views = TableViews(platform.players, desk)
+    bots = Bots(platform.database, platform.players)
+    quick = QuickMatch(platform.database, desk, streams, engine, board, platform.bell, platform.clock)
+    filling = Filling(platform.database, board, desk, bots, keeper, quick, platform.clock)
+    answers = Answers(platform.database, platform.vault, platform.clock)
+    passwords = Passwords()
     guests = Guests(
-        platform.database, platform.players, platform.tokens, platform.vault, platform.clock, platform.entropy
+        platform.database, platform.players, platform.tokens, answers, platform.clock, platform.entropy
     )
+    accounts = Accounts(platform.database, platform.players, platform.tokens, answers, passwords)
+    sessions = Sessions(platform.database, platform.tokens, answers)
+    limits = PlayerLimits.of(platform.settings)
     subscription = Subscription(
         platform.database, platform.log, platform.bell, boards.NAME, boards.VERSION, board.apply
     )
@@ -45,24 +61,30 @@ def service(platform: Platform) -> Service:
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(passwords.working())
             await stack.enter_async_context(peer)
             follower = asyncio.create_task(subscription.run(), name=boards.NAME)
             stack.push_async_callback(_ended, follower)
             await stack.enter_async_context(keeper.working())
+            await stack.enter_async_context(filling.working())
             yield
 
     router = Router(
         "/v1",
         route_handlers=[
-            players.create_player, players.get_me, players.refresh_token,
-            tables.open_table, tables.list_tables, tables.get_table, tables.change_table, tables.join_table,
-            tables.leave_table, tables.give_seed, tables.remove_player, tables.start_table, tables.stream_table,
+            players.create_player, players.get_me, players.add_credential, players.change_password,
+            tokens.sign_in, tokens.refresh_token, tokens.log_out,
+            tokens.make_token, tokens.list_tokens, tokens.revoke_token,
+            tables.open_table, tables.list_tables, tables.get_table, tables.change_table, tables.start_table,
+            tables.stream_table, quick_match.quick_match,
+            seats.join_table, seats.leave_table, seats.give_seed, seats.seat_bot, seats.pass_host,
+            seats.remove_player,
         ],
     )  # fmt: skip
     return Service(
         LOBBY,
         (router,),
-        provides=(guests, desk, board, keeper, streams, views),
+        provides=(guests, accounts, sessions, limits, desk, board, keeper, streams, views, bots, quick),
         lifespan=lifespan,
         checks={"engine": peer.ready},
     )

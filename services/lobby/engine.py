@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from services.lobby.tables.table import Commitment, Table, TurnSeconds
 from services.runtime.peer import Peer
+from services.runtime.web.problems import Problem
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
 
 
 class Committed(Struct, frozen=True):
     """A commitment, with the options as the rules read them: every option with its value.
 
-    ``turn_seconds`` is the game's own default for thinking time, where the engine tells it.
+    ``turn_seconds`` is the game's own default for thinking time, where the engine tells it. A match by
+    ``house_rules`` is not rated.
     """
 
     match_id: str
@@ -23,11 +28,22 @@ class Committed(Struct, frozen=True):
     rules_version: int
     options: Raw
     turn_seconds: TurnSeconds | UnsetType = UNSET
+    house_rules: bool = False
 
     @property
     def as_commitment(self) -> Commitment:
         """What a table keeps of it."""
         return Commitment(self.match_id, self.commitment, self.number)
+
+
+class Game(Struct, frozen=True):
+    """A game of the engine's catalogue, with its default options and thinking time."""
+
+    game: str
+    seats_min: int
+    seats_max: int
+    turn_seconds: TurnSeconds
+    options: dict[str, Any]
 
 
 class _CommitmentRequest(Struct, frozen=True, omit_defaults=True):
@@ -66,6 +82,17 @@ class Engine:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
+    async def game(self, game: str) -> Game:
+        """Return a game.
+
+        Raises:
+            Problem: ``unknown-game``, ``unavailable``.
+        """
+        # A client's words become a part of the path: only what can be a game's name does.
+        if _NAME.fullmatch(game) is None:
+            raise Problem("unknown-game", params={"game": game})
+        return await self._peer.get(f"/v1/games/{game}", Game)
+
     async def commit(
         self,
         game: str,
@@ -95,16 +122,15 @@ class Engine:
         """
         if table.match is None:
             raise ValueError(f"{table.id} has requested no match")
-        seats = [seat for seat in table.seats if seat is not None]
         settings = table.settings
         request = _StartRequest(
             match_id=table.match,
             table_id=table.id,
             game=table.game,
             options=settings.options,
-            seats=[_SeatRequest(seat.player, seat.seed, seat.bot) for seat in seats],
+            seats=[_SeatRequest(seat.player, seat.seed, seat.bot) for seat in table.seated],
             turn_seconds=settings.turn_seconds,
-            rated=settings.rated and all(seat.bot is None for seat in seats),
+            rated=table.rated,
             visibility=settings.visibility,
         )
         answer: Any = await self._peer.post("/v1/matches", request, _Started, key=f"start:{table.match}")

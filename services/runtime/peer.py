@@ -76,13 +76,25 @@ class Peer:
         Raises:
             Problem: the peer's refusal; ``unavailable``, when it does not answer or is at odds with us.
         """
-        content = msgspec.json.encode(body)
+        return await self._ask("POST", path, msgspec.json.encode(body), self._headers(key), kind)
+
+    async def get(self, path: str, kind: type[T]) -> T:
+        """Read something that needs no token, as often as it takes.
+
+        Raises:
+            Problem: as ``post``.
+        """
+        return await self._ask("GET", path, None, {}, kind)
+
+    async def _ask(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str], kind: type[T]
+    ) -> T:
         problem = Problem("unavailable")
         for attempt in range(ATTEMPTS_MAX):
             if attempt:
                 await asyncio.sleep(PAUSE_SECONDS * 2 ** (attempt - 1))
             try:
-                response = await self._open_client().post(path, content=content, headers=self._headers(key))
+                response = await self._open_client().request(method, path, content=content, headers=headers)
             except httpx.TransportError as error:
                 _logger.warning("%s did not answer the %s: %r", path, self._service, error)
                 continue

@@ -11,6 +11,7 @@ from litestar.types import ASGIApp
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
 from services.runtime.database import Database
+from services.runtime.limits import Limiter, Proxies
 from services.runtime.log import EventLog
 from services.runtime.players import Players
 from services.runtime.settings import Settings
@@ -32,7 +33,7 @@ class Platform:
         """Wire everything.
 
         Raises:
-            VaultError: the secret key is malformed.
+            SettingsError: the secret key is malformed, or a setting cannot be used.
         """
         self.settings: Final = settings
         self.clock: Final[Clock] = clock or SystemClock()
@@ -41,7 +42,9 @@ class Platform:
         self.database: Final = Database(settings)
         self.bell: Final = Bell(settings)
         self.log: Final = EventLog(self.database, self.bell)
-        self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy)
+        self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy, self.bell)
+        self.limiter: Final = Limiter(settings.redis_url)
+        self.proxies: Final = Proxies(settings.trusted_proxies)
         self.players: Final = Players(self.database)
         self.stopping: Final = asyncio.Event()
         self.app: ASGIApp | None = None
@@ -54,6 +57,8 @@ class Platform:
             await stack.enter_async_context(self.bell)
             await stack.enter_async_context(self.log)
             await self.tokens.open()
+            await stack.enter_async_context(self.tokens.working())
+            stack.push_async_callback(self.limiter.close)
             self._open = stack.pop_all()
         self.stopping.clear()
         return self

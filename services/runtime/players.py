@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
@@ -14,6 +15,11 @@ from services.runtime.database import Database
 Kind = Literal["guest", "account", "bot"]
 
 CACHE_MAX: Final = 20_000
+CACHE_SECONDS: Final = 30.0
+"""How long a name is remembered: a guest that becomes an account may choose another."""
+
+
+_UNKNOWN: Final = ("", float("-inf"))
 
 
 class Player(Struct, frozen=True):
@@ -25,11 +31,11 @@ class Player(Struct, frozen=True):
 
 
 class Players:
-    """Finds players by id; remembers what it found, as an id never gets another name while it lives."""
+    """Finds players by id; remembers their names for a while."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._names: OrderedDict[str, str] = OrderedDict()
+        self._names: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     async def create(self, connection: AnyConnection, player: Player) -> None:
         """Add a player, inside the caller's transaction."""
@@ -50,14 +56,24 @@ class Players:
     async def names_of(self, player_ids: Iterable[str]) -> Mapping[str, str]:
         """Return the names of these players; an id without a player (any more) is left out."""
         wanted = set(player_ids)
-        missing = [player_id for player_id in wanted if player_id not in self._names]
+        now = time.monotonic()
+        missing = [
+            player_id
+            for player_id in wanted
+            if self._names.get(player_id, _UNKNOWN)[1] + CACHE_SECONDS <= now
+        ]
         if missing:
             rows = await self._database.pool.fetch(
                 "SELECT id, name FROM macao_runtime.players WHERE id = ANY($1::text[])", missing
             )
             for row in rows:
-                self._names[row["id"]] = row["name"]
-        names = {player_id: self._names[player_id] for player_id in wanted if player_id in self._names}
+                self._names[row["id"]] = row["name"], now
+                self._names.move_to_end(row["id"])
+        names = {player_id: self._names[player_id][0] for player_id in wanted if player_id in self._names}
         while len(self._names) > CACHE_MAX:
             self._names.popitem(last=False)
         return names
+
+    def forget(self, player_id: str) -> None:
+        """Look at the database for this player's name the next time."""
+        self._names.pop(player_id, None)

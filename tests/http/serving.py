@@ -21,9 +21,9 @@ class Served:
 
 
 @asynccontextmanager
-async def served(database, factories, redis_url=""):
+async def served(database, factories, redis_url="", **more):
     clock = TurnableClock()
-    settings = settings_of(database, redis_url)
+    settings = settings_of(database, redis_url, **more)
     app = app_of(settings, factories, clock)
     listener = listen("127.0.0.1", 0)
     server = server_of(app, settings)

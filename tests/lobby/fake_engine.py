@@ -5,15 +5,15 @@ import itertools
 from typing import Any
 
 import msgspec
-from litestar import Router, post
-from litestar.params import JSONBody
+from litestar import Router, get, post
+from litestar.params import FromPath, JSONBody
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from services.contracts.envelope import Head, chain
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft
-from services.contracts.events.match import MatchEnded, MatchStarted, SeatTaken
+from services.contracts.events.match import MatchEnded, MatchStarted, PlayerEliminated, SeatTaken
 from services.contracts.ids import MATCH, make_id
 from services.runtime.log import Append, Appended
 from services.runtime.platform import Platform
@@ -56,6 +56,7 @@ class Committed(Struct, frozen=True):
     game: str
     rules_version: int
     options: dict[str, Any]
+    house_rules: bool = False
 
 
 class FakeEngine:
@@ -73,14 +74,14 @@ class FakeEngine:
 
     def service(self, platform: Platform) -> Service:
         self.platform = platform
-        return Service("engine", (Router("/v1", route_handlers=[commit, start]),), provides=(self,))
+        return Service("engine", (Router("/v1", route_handlers=[game, commit, start]),), provides=(self,))
 
     def commit(self, data: CommitmentRequest, command: str) -> Committed:
         if data.game != "dice-race":
             raise Problem("unknown-game", params={"game": data.game})
         if not 2 <= data.seats <= 6:
             raise Problem("seats-invalid", clause="DR-1.1", params={"min": 2, "max": 6})
-        if set(data.options) - {"target"}:
+        if set(data.options) - {"target", "house"}:
             raise Problem("options-invalid", clause="DR-6", params={"option": min(data.options)})
         match = data.match_id or self.by_command.get(command)
         if match is None:
@@ -89,7 +90,7 @@ class FakeEngine:
             commitment = hashlib.sha256(match.encode()).hexdigest()
             self.committed[match] = Committed(match, commitment, len(self.committed) + 1, data.game, 1, {})
         options = data.options if data.completed else {"target": 9, **data.options}
-        return replace(self.committed[match], options=options)
+        return replace(self.committed[match], options=options, house_rules="house" in options)
 
     async def start(self, data: StartRequest) -> int:
         self.asked_to_start += 1
@@ -108,7 +109,11 @@ class FakeEngine:
             await self._append(data.match_id, Head(), fact)
         return 1
 
-    async def end(self, match: str) -> None:
+    async def end(self, match: str, left: tuple[int, ...] = ()) -> None:
+        """End a match, after these seats have left it."""
+        for seat in left:
+            head = await self.platform.log.head_of(match)
+            await self._append(match, head, PlayerEliminated(seat, "left", 2))
         head = await self.platform.log.head_of(match)
         await self._append(match, head, MatchEnded(places=(1, 2)))
 
@@ -125,6 +130,21 @@ class FakeEngine:
         )
         item = Append(match, MATCH, head, tuple(events), command, bytes(32), b"{}")
         assert isinstance(await self.platform.log.append(item), Appended)
+
+
+@get("/games/{game:str}")
+async def game(game: FromPath[str]) -> dict[str, Any]:
+    if game != "dice-race":
+        raise Problem("unknown-game", params={"game": game})
+    options = {"target": 9}
+    return {
+        "game": game,
+        "seats_min": 2,
+        "seats_max": 6,
+        "turn_seconds": None,
+        "options": options,
+        "title": "Dice",
+    }
 
 
 @post("/commitments", guards=[needs("service")])

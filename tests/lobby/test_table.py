@@ -19,24 +19,18 @@ from services.contracts.events.table import (
     TableClosed,
     TableOpened,
 )
-from services.lobby.tables.table import (
+from services.lobby.tables.deciding import Refusal, decide, decide_open
+from services.lobby.tables.orders import (
     ChangeSettings,
-    Commitment,
     Finish,
     GiveSeed,
     Join,
     Leave,
     Open,
-    Refusal,
     Remove,
-    Seat,
-    Settings,
     Start,
-    decide,
-    decide_open,
-    evolve,
-    opened,
 )
+from services.lobby.tables.table import Commitment, Seat, Settings, evolve, opened
 
 PUBLIC = Settings(Raw(b"{}"), 3, None, "public", True, None)
 PRIVATE = Settings(Raw(b"{}"), 3, None, "private", True, "c0de")

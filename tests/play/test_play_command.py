@@ -106,9 +106,9 @@ def test_options_reach_the_match(tmp_path):
 
 
 def test_an_ace_asks_for_its_suit():
-    """Under this seed Seat 0 begins with an ace in hand."""
+    """Under this seed Seat 2 begins, and its second card is an ace."""
     said = macao(
-        "play", "cards-places", "--against", "people", "--seed", "2", typed="\n4\nx\nhearts\n\n"
+        "play", "cards-places", "--against", "people", "--seed", "0", typed="\n2\nx\nhearts\n\n"
     ).stdout
     assert said.count("Which suit? Type c to ♣ clubs") == 2
-    assert "Seat 0 calls hearts" in said
+    assert "Seat 2 calls hearts" in said

@@ -15,6 +15,7 @@ import pytest
 
 from tests.play.keyboard import PATIENCE_SECONDS, ROOT, Hand
 
+LINES_MAX = 400
 ALTERNATE_ON, ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
 
 
@@ -44,6 +45,7 @@ class Terminal:
         os.write(self._master, f"{line}\n".encode())
 
     def interrupt(self) -> None:
+        time.sleep(0.5)  # a signal between the prompt and the reading behind it waits for the next key
         self._process.send_signal(signal.SIGINT)
 
     def read_until(self, *endings: str) -> str:
@@ -74,8 +76,10 @@ def test_a_whole_match(columns):
         new = terminal.read_until("\n> ")
         assert ALTERNATE_ON in new
         assert "Seat 0 at the keyboard" in new
-        while ALTERNATE_OFF not in new:
-            terminal.type("s" if "stand" in new else hand.choose("r  roll"))
+        for _ in range(LINES_MAX):
+            if ALTERNATE_OFF in new:
+                break
+            terminal.type("s" if "  stand  " in new else hand.choose("r  roll"))
             new = terminal.read_until("\n> ", ALTERNATE_OFF)
         assert terminal.wait() == 0
         assert "You have place" in terminal.said

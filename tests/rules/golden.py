@@ -118,7 +118,7 @@ RECIPES = (
     Recipe("cards-points@1", "voided", 3, 24, void_after=40),
     Recipe("toy-card@1", "highest-wins", 3, 1),
     Recipe("toy-card@2", "lowest-wins", 3, 1),
-)
+)  # fmt: skip
 
 
 def cooked(recipe: Recipe) -> bytes:

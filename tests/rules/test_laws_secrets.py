@@ -165,6 +165,8 @@ def test_sealed_bodies_hide_what_is_redacted_and_keep_the_whole(rules):
         if event.sealed is not None:
             assert seal_of(salt, event.sealed) == event.seal
             whole, public = msgspec.to_builtins(fact), msgspec.json.decode(stripped.body)
-            assert words_in(whole, inputs_too=False) - words_in(public, inputs_too=False), "something was hidden"
+            assert words_in(whole, inputs_too=False) - words_in(public, inputs_too=False), (
+                "something was hidden"
+            )
             hidden = words_in(whole, inputs_too=True) - words_in(public, inputs_too=True)
             assert not any(f'"{word}"'.encode() in stripped.body for word in hidden)

@@ -198,6 +198,7 @@ def test_a_log_is_kept_short(directory: Path) -> None:
         file.write(b"x" * SIZE_MAX_BYTES + b"\nERROR: the last words\n")
         file.flush()
         assert log.last_words() == "ERROR: the last words"
+        assert log.path.stat().st_mode & 0o777 == 0o600
         log.trim()
         file.write(b"more\n")
     assert (directory / "logs/some.log").read_bytes() == b"more\n"

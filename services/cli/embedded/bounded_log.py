@@ -1,5 +1,6 @@
 """A log file that a server appends to by itself, and that we keep from growing without end."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -14,10 +15,10 @@ class BoundedLog:
         self.path = path
 
     def open(self) -> BinaryIO:
-        """Open for appending, to be handed to a child as its output."""
+        """Open for appending, to be handed to a child as its output. Only its owner may read it."""
         self.path.parent.mkdir(exist_ok=True)
         self.trim()
-        return self.path.open("ab")
+        return os.fdopen(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
     def trim(self) -> None:
         """Start afresh when the file has grown too large.

@@ -1,46 +1,48 @@
-"""Players and their tokens."""
+"""Players: become a guest, become an account."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
-from litestar import Response, get, post
+from litestar import Response, get, post, put
 from litestar.params import JSONBody
 from msgspec import Meta
 
-from services.lobby.players.guests import Guests, Issued, NewPlayer
-from services.lobby.players.names import LENGTH_MAX, LENGTH_MIN, fault_of, tidied
+from services.lobby.http.asking import KEY_REFUSALS, anonymous_command, headers_of, in_session, name_in
+from services.lobby.players.accounts import Accounts
+from services.lobby.players.guests import Guests, NewPlayer
+from services.lobby.players.limits import PlayerLimits
 from services.runtime.players import Player
-from services.runtime.tokens.refreshing import hash_of
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
-from services.runtime.web.idempotency import HEADER, REPLAYED
+from services.runtime.web.limiting import address_of, spend
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 
-ANONYMOUS_KEY_MIN: Final = 20
-"""Without a token nothing but the key tells two clients apart, and the answer holds a token: it must not be guessed."""
-
-_RULES: Final = {
-    "length": f"A name has {LENGTH_MIN} to {LENGTH_MAX} characters.",
-    "characters": "A name has letters, digits, spaces, - and _ only.",
-    "beginning": "A name begins with a letter.",
-    "spaces": "A name has no two spaces in a row.",
-    "scripts": "A name does not mix scripts whose letters look alike.",
-}
+Name = Annotated[str, Meta(max_length=200, examples=["Ana"])]
+Password = Annotated[str, Meta(max_length=1_000)]
 
 
 class PlayerRequest(Body, frozen=True):
     """The name of a new guest; it need not be unique."""
 
-    name: Annotated[str, Meta(max_length=200, examples=["Ana"])]
+    name: Name
 
 
-class RefreshRequest(Body, frozen=True):
-    """The refresh token that came with the last token. It is good once."""
+class CredentialRequest(Body, frozen=True):
+    """The name that the account is to have, and its password. No two accounts have names that look alike."""
 
-    refresh_token: Annotated[str, Meta(max_length=200)]
+    name: Name
+    password: Password
+
+
+class PasswordRequest(Body, frozen=True):
+    """The password as it is, and as it is to be; ``end_tokens`` revokes the named tokens as well."""
+
+    current: Password
+    password: Password
+    end_tokens: bool = False
 
 
 @post(
@@ -48,26 +50,18 @@ class RefreshRequest(Body, frozen=True):
     tags=["players"],
     operation_id="create_player",
     summary="Become a guest",
-    responses=refusals("name-invalid", "idempotency-key-malformed", "idempotency-key-reused"),
+    responses=refusals("name-invalid", "rate-limited", *KEY_REFUSALS),
 )
 async def create_player(request: Request, data: JSONBody[PlayerRequest]) -> Response[NewPlayer]:
     """Make a guest account and return its tokens.
 
     An ``Idempotency-Key`` is optional here. Since the answer holds tokens, it has to be long and random.
     """
-    name = tidied(data.name)
-    fault = fault_of(name)
-    if fault is not None:
-        raise Problem("name-invalid", _RULES[fault], params={"rule": fault})
-    key = request.headers.get(HEADER)
-    if key is not None and len(key) < ANONYMOUS_KEY_MIN:
-        raise Problem(
-            "idempotency-key-malformed",
-            f"Without a token the key has to have at least {ANONYMOUS_KEY_MIN} characters, drawn at random.",
-        )
-    command = await request.optional_command("anonymous")
+    name = name_in(data.name)
+    command = await anonymous_command(request, "anonymous")
+    limits = await spend(request, (request.the(PlayerLimits).guests, address_of(request)))
     made, replayed = await request.the(Guests).create(name, command)
-    return Response(made, headers=_headers(replayed=replayed))
+    return Response(made, headers=headers_of(limits, replayed=replayed))
 
 
 @get(
@@ -88,27 +82,52 @@ async def get_me(request: Request) -> Player:
 
 
 @post(
-    "/tokens/refresh",
-    status_code=200,
+    "/players/me/credential",
+    guards=[needs("play")],
     tags=["players"],
-    operation_id="refresh_token",
-    summary="Get the next token",
-    responses=refusals("refresh-token-invalid", "idempotency-key-malformed", "idempotency-key-reused"),
-)
-async def refresh_token(request: Request, data: JSONBody[RefreshRequest]) -> Response[Issued]:
-    """Exchange a refresh token for a token and the next refresh token.
+    operation_id="add_credential",
+    summary="Become an account",
+    responses=refusals(
+        "name-invalid", "name-taken", "password-invalid", "already-account", "sign-in-needed", "rate-limited",
+        *KEY_REFUSALS,
+    ),
+)  # fmt: skip
+async def add_credential(request: Request, data: JSONBody[CredentialRequest]) -> Response[Player]:
+    """Add a name and a password to the guest that the token speaks for.
 
-    A refresh token that comes a second time ends the session, as it is then in two hands. Send an
-    ``Idempotency-Key``, and a retry of the same request gets the first answer instead.
+    The player keeps its id, and with it everything that it has played. It takes on the name; the session goes on. An
+    ``Idempotency-Key`` is optional.
     """
-    # The secret itself tells clients apart, so that a short key does no harm.
-    command = await request.optional_command(hash_of(data.refresh_token).hex())
-    issued, replayed = await request.the(Guests).refresh(data.refresh_token, command)
-    return Response(issued, headers=_headers(replayed=replayed))
+    caller = await in_session(request)
+    name = name_in(data.name)
+    command = await request.optional_command()
+    limits = await spend(request, (request.the(PlayerLimits).logins, address_of(request)))
+    account, replayed = await request.the(Accounts).add_credential(
+        caller.player, name, data.password, command
+    )
+    return Response(account, headers=headers_of(limits, replayed=replayed))
 
 
-def _headers(*, replayed: bool) -> dict[str, str]:
-    headers = {"Cache-Control": "no-store"}
-    if replayed:
-        headers[REPLAYED] = "true"
-    return headers
+@put(
+    "/players/me/password",
+    status_code=204,
+    guards=[needs("play")],
+    tags=["players"],
+    operation_id="change_password",
+    summary="Change the password",
+    responses=refusals(
+        "credentials-wrong", "password-invalid", "not-account", "sign-in-needed", "rate-limited"
+    ),
+)
+async def change_password(request: Request, data: JSONBody[PasswordRequest]) -> None:
+    """Change the password of the account that the token speaks for.
+
+    Every other session of the account ends within five seconds, everywhere. Named tokens stay, unless ``end_tokens``.
+    """
+    caller = await in_session(request)
+    limits = request.the(PlayerLimits)
+    await spend(request, (limits.logins, address_of(request)), (limits.names, caller.player))
+    await request.the(Accounts).change_password(
+        caller, data.current, data.password, end_tokens=data.end_tokens
+    )
+    await request.platform.limiter.forgive(limits.names, caller.player)

@@ -34,6 +34,23 @@ State = Literal["open", "playing", "closed"]
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(Table).decode
 
+_STORE: Final = """
+INSERT INTO macao_lobby.tables AS t (
+    id, game, state, visibility, version, match, match_state, requested_at, document,
+    changed_at_ms, seats, taken, quick_min, enough_since_ms
+) VALUES (
+    $1, $2, $3, $4, $5, $6, CASE WHEN $6::text IS NOT NULL THEN 'requested' END,
+    CASE WHEN $6::text IS NOT NULL THEN now() END, $7,
+    $8, $9, $10, $11, CASE WHEN $10::int >= $11::int THEN $8::bigint END
+) ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state, visibility = excluded.visibility, version = excluded.version, match = excluded.match,
+    match_state = excluded.match_state, requested_at = excluded.requested_at, document = excluded.document,
+    changed_at_ms = excluded.changed_at_ms, seats = excluded.seats, taken = excluded.taken,
+    quick_min = excluded.quick_min,
+    enough_since_ms = CASE WHEN excluded.enough_since_ms IS NOT NULL
+        THEN coalesce(t.enough_since_ms, excluded.enough_since_ms) END
+"""
+
 _MATCH_STATES: Final = {"match-started": "begun", "match-ended": "over", "match-voided": "over"}
 
 
@@ -42,6 +59,19 @@ class Outstanding(Struct, frozen=True):
 
     table: str
     over: bool
+
+
+class FillingTable(Struct, frozen=True):
+    """A table that quick match fills.
+
+    Attributes:
+        changed_at_ms: when something last happened there, Unix time.
+        enough_since_ms: since when as many sit there as the game needs, None while they do not.
+    """
+
+    table: Table
+    changed_at_ms: int
+    enough_since_ms: int | None
 
 
 class Board:
@@ -53,7 +83,7 @@ class Board:
 
     async def apply(self, connection: Connection[Any], batch: list[Recorded]) -> None:
         """Bring the board forward by a page of the log; for the subscription."""
-        tables: dict[str, Table] = {}
+        tables: dict[str, tuple[Table, int]] = {}
         for recorded in batch:
             event = recorded.event
             if is_id(TABLE, event.stream):
@@ -61,12 +91,17 @@ class Board:
                 if isinstance(fact, TableOpened):
                     table = opened(event.stream, fact)
                 else:
-                    before = tables.get(event.stream) or await _stored(connection, event.stream)
-                    table = evolve(before, fact)
-                tables[event.stream] = table
+                    before = tables.get(event.stream)
+                    table = evolve(before[0] if before else await _stored(connection, event.stream), fact)
+                tables[event.stream] = (table, event.at_ms)
+                if event.type == "match-requested":
+                    # Quick match sends nobody to a table that has started.
+                    await connection.execute(
+                        "DELETE FROM macao_lobby.quick_tables WHERE id = $1", event.stream
+                    )
                 if event.type in ("match-requested", "match-finished", "table-opened"):
                     # The next event may be about the match, and looks for it in the table's row.
-                    await _store(connection, tables.pop(event.stream))
+                    await _store(connection, *tables.pop(event.stream))
             elif event.type in _MATCH_STATES:
                 await connection.execute(
                     "UPDATE macao_lobby.tables SET match_state = $2 WHERE match = $1",
@@ -75,8 +110,8 @@ class Board:
                 )
                 # This is told before its transaction is committed; a moment later there is something to see.
                 asyncio.get_running_loop().call_later(COMMIT_SECONDS, self._changed.set)
-        for table in tables.values():
-            await _store(connection, table)
+        for table, at_ms in tables.values():
+            await _store(connection, table, at_ms)
 
     async def page(self, *, game: str | None, state: State, before: str | None, limit: int) -> list[Table]:
         """Return public tables, newest first, those older than the table ``before``."""
@@ -89,6 +124,26 @@ class Board:
             limit,
         )
         return [_decode(row["document"]) for row in rows]
+
+    async def joinable(self, game: str, changed_after_ms: int, limit: int) -> list[Table]:
+        """Return public open tables where something happened lately and one seat is free, the oldest first."""
+        rows = await self._database.pool.fetch(
+            "SELECT document FROM macao_lobby.tables WHERE visibility = 'public' AND state = 'open' AND game = $1"
+            " AND seats - taken = 1 AND quick_min IS NULL AND changed_at_ms > $2 ORDER BY id LIMIT $3",
+            game,
+            changed_after_ms,
+            limit,
+        )
+        return [_decode(row["document"]) for row in rows]
+
+    async def filling(self, limit: int) -> list[FillingTable]:
+        """Return tables that quick match fills, the oldest first."""
+        rows = await self._database.pool.fetch(
+            "SELECT document, changed_at_ms, enough_since_ms FROM macao_lobby.tables WHERE quick_min IS NOT NULL"
+            " ORDER BY id LIMIT $1",
+            limit,
+        )
+        return [FillingTable(_decode(row[0]), row[1], row[2]) for row in rows]
 
     async def outstanding(self, limit: int) -> list[Outstanding]:
         """Return tables whose match is over, or was requested a while ago and has not begun."""
@@ -112,21 +167,18 @@ async def _stored(connection: Connection[Any], table: str) -> Table:
     return _decode(await connection.fetchval("SELECT document FROM macao_lobby.tables WHERE id = $1", table))
 
 
-async def _store(connection: Connection[Any], table: Table) -> None:
-    playing = table.state == "playing"
+async def _store(connection: Connection[Any], table: Table, at_ms: int) -> None:
     await connection.execute(
-        "INSERT INTO macao_lobby.tables"
-        " (id, game, state, visibility, version, match, match_state, requested_at, document)"
-        " VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6::text IS NOT NULL THEN 'requested' END,"
-        " CASE WHEN $6::text IS NOT NULL THEN now() END, $7)"
-        " ON CONFLICT (id) DO UPDATE SET state = excluded.state, visibility = excluded.visibility,"
-        " version = excluded.version, match = excluded.match, match_state = excluded.match_state,"
-        " requested_at = excluded.requested_at, document = excluded.document",
+        _STORE,
         table.id,
         table.game,
         table.state,
         table.settings.visibility,
         table.version,
-        table.match if playing else None,
+        table.match if table.state == "playing" else None,
         _encode(table),
+        at_ms,
+        len(table.seats),
+        len(table.seated),
+        table.quick_min,
     )

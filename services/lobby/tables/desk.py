@@ -12,19 +12,10 @@ from msgspec.structs import replace
 
 from services.contracts.ids import ENTROPY_BYTES, TABLE, make_id
 from services.lobby.engine import Engine
+from services.lobby.tables.deciding import Refusal, decide, decide_open
+from services.lobby.tables.orders import ChangeSettings, Open, Order
 from services.lobby.tables.streams import Loaded, TableStreams, Written
-from services.lobby.tables.table import (
-    ChangeSettings,
-    Open,
-    Order,
-    Refusal,
-    Settings,
-    Table,
-    TurnSeconds,
-    Visibility,
-    decide,
-    decide_open,
-)
+from services.lobby.tables.table import Settings, Table, TurnSeconds, Visibility
 from services.runtime.clock import Clock, Entropy
 from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
 from services.runtime.vault import Vault
@@ -86,19 +77,34 @@ class Desk:
         """
         return (await self._load(table)).table
 
+    def new_id(self) -> str:
+        """Return an id for a table to be opened."""
+        return make_id(TABLE, self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
+
     async def open(
-        self, game: str, seats: int, wanted: Wanted, *, player: str, command: Command, cause: Any
+        self,
+        game: str,
+        seats: int,
+        wanted: Wanted,
+        *,
+        player: str,
+        command: Command,
+        cause: Any,
+        table: str | None = None,
+        quick_min: int | None = None,
     ) -> Done:
         """Open a table: first the engine commits to its first match, then it exists.
+
+        ``table`` is its id, if that was fixed before; with ``quick_min`` it is a table of quick match.
 
         Raises:
             Problem: what the engine finds wrong with the settings; ``idempotency-key-reused``.
         """
-        earlier = await self._replay(command)
+        earlier = await self.carried_out(command)
         if earlier is not None:
             return earlier
         committed = await self._engine.commit(game, _given(wanted.options), seats, key=command.id)
-        table = make_id(TABLE, self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
+        table = table or self.new_id()
         turn_seconds = wanted.turn_seconds if wanted.turn_seconds is not UNSET else committed.turn_seconds
         private = wanted.visibility == "private"
         settings = Settings(
@@ -106,10 +112,11 @@ class Desk:
             seats=seats,
             turn_seconds=None if turn_seconds is UNSET else turn_seconds,
             visibility="private" if private else "public",
-            rated=True if wanted.rated is UNSET else wanted.rated,
+            rated=wanted.rated is not False and not committed.house_rules,
             invite_hash=hash_of(self.code_of(table)) if private else None,
         )
-        facts = decide_open(Open(game, committed.rules_version, settings, committed.as_commitment), player)
+        order = Open(game, committed.rules_version, settings, committed.as_commitment, quick_min)
+        facts = decide_open(order, player)
         outcome, opened = await self._streams.append(
             table, None, facts, actor=player, command=command, cause=cause
         )
@@ -129,7 +136,7 @@ class Desk:
         Raises:
             Problem: ``not-found``, the refusal's code, ``idempotency-key-reused``; ``unavailable``, when it is crowded.
         """
-        earlier = await self._replay(command)
+        earlier = await self.carried_out(command)
         if earlier is not None:
             return earlier
         for _ in range(ATTEMPTS_MAX):
@@ -138,7 +145,7 @@ class Desk:
             facts = decide(loaded.table, planned, actor)
             if isinstance(facts, Refusal):
                 # The same command may have got through meanwhile, sent twice at once: then this is its answer.
-                earlier = await self._replay(command)
+                earlier = await self.carried_out(command)
                 if earlier is not None:
                     return earlier
                 raise Problem(facts.code, params=facts.params)
@@ -166,7 +173,8 @@ class Desk:
         async def plan(before: Table) -> Order:
             settings = _merged(before, wanted)
             refused = isinstance(decide(before, ChangeSettings(settings), actor), Refusal)
-            checked = wanted.options is not UNSET or wanted.seats is not UNSET
+            # By house rules nothing is rated, so the engine is also asked when a table is to be rated.
+            checked = wanted.options is not UNSET or wanted.seats is not UNSET or wanted.rated is True
             if not refused and checked and before.commitment is not None:
                 # The commitment binds the match's id and the seed; both stay, and the options are read anew.
                 committed = await self._engine.commit(
@@ -177,7 +185,8 @@ class Desk:
                     match=before.commitment.match,
                     completed=wanted.options is UNSET,
                 )
-                settings = replace(settings, options=committed.options)
+                rated = settings.rated and not committed.house_rules
+                settings = replace(settings, options=committed.options, rated=rated)
             code = self.code_of(table) if settings.visibility == "private" else None
             return ChangeSettings(replace(settings, invite_hash=code and hash_of(code)))
 
@@ -194,8 +203,12 @@ class Desk:
             raise Problem("not-found", "There is no such table.")
         return loaded
 
-    async def _replay(self, command: Command) -> Done | None:
-        """Return what a command led to if it was carried out before."""
+    async def carried_out(self, command: Command) -> Done | None:
+        """Return what a command led to if it was carried out before.
+
+        Raises:
+            Problem: ``idempotency-key-reused``.
+        """
         known = await self._log.find_command(command.id)
         if known is None:
             return None

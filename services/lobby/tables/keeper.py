@@ -17,8 +17,9 @@ from typing import Final
 from services.lobby.engine import Engine
 from services.lobby.tables.board import Board, Outstanding
 from services.lobby.tables.desk import Desk
+from services.lobby.tables.orders import Finish, Order
 from services.lobby.tables.streams import TableStreams
-from services.lobby.tables.table import Finish, Order, Table
+from services.lobby.tables.table import Table
 from services.runtime.web.idempotency import Command, command_id
 from services.runtime.web.problems import Problem
 
@@ -56,15 +57,32 @@ class Keeper:
                 await self.finish(table.id)
             raise
 
+    async def begin_soon(self, table: Table) -> None:
+        """The same for a match that nobody asked for by itself: if it does not begin now, it is made up for."""
+        try:
+            await self.begin(table)
+        except Problem as problem:
+            _logger.warning("the match of table %s has not begun yet: %s", table.id, problem.code)
+
     async def finish(self, table: str) -> None:
-        """Open a table again whose match is over, under a commitment to the next match."""
+        """Open a table again whose match is over, under a commitment to the next match.
+
+        Who left the match leaves the table: a seat is not kept for somebody who has gone.
+        """
         loaded = await self._streams.load(table)
         if loaded is None or loaded.table.state != "playing" or loaded.table.match is None:
             return
         over = loaded.table.match
+        left = await self._streams.left_match(over)
 
         async def plan(now: Table) -> Order:
             settings = now.settings
+            staying = [
+                seat for number, seat in enumerate(now.seats) if seat is not None and number not in left
+            ]
+            if all(seat.bot is not None for seat in staying):
+                # The table closes; a commitment to a next match would never be seen.
+                return Finish(over, None, left)
             try:
                 # The key follows from the last match, so everybody who finishes it gets the same commitment.
                 committed = await self._engine.commit(
@@ -73,8 +91,8 @@ class Keeper:
             except Problem as problem:
                 if problem.code not in _FOR_GOOD:
                     raise
-                return Finish(over, None)
-            return Finish(over, committed.as_commitment)
+                return Finish(over, None, left)
+            return Finish(over, committed.as_commitment, left)
 
         command = Command(command_id(LOBBY, f"finish:{over}"), sha256(over.encode()).digest())
         try:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from services.contracts.envelope import Event, Head, chain
 from services.contracts.events.catalogue import TableFact, draft, fact_of
+from services.contracts.events.match import PlayerEliminated
 from services.contracts.events.table import TableOpened
 from services.contracts.ids import TABLE, is_id
 from services.lobby.tables.table import Table, evolve, opened
@@ -18,6 +19,7 @@ from services.runtime.clock import Clock
 from services.runtime.log import Append, Appended, EventLog, Outcome
 from services.runtime.web.idempotency import Command
 
+LEFT: Final = str(PlayerEliminated.__struct_config__.tag)
 PAGE_EVENTS: Final = 1_000
 REMEMBERED_MAX: Final = 4_096
 
@@ -76,12 +78,19 @@ class TableStreams:
                 tables.append(loaded.table)
         return tables
 
-    async def events(self, table: str, after: int, until: int | None = None) -> list[Event]:
-        """Return a table's events after a version, up to another one."""
+    async def left_match(self, match: str) -> tuple[int, ...]:
+        """Return the seats of those who left a match while it ran; time that ran out is no leaving."""
+        facts = [fact_of(event) for event in await self.events(match, 0) if event.type == LEFT]
+        return tuple(
+            fact.seat for fact in facts if isinstance(fact, PlayerEliminated) and fact.reason == "left"
+        )
+
+    async def events(self, stream: str, after: int, until: int | None = None) -> list[Event]:
+        """Return a stream's events after a version, up to another one."""
         events: list[Event] = []
         while until is None or after < until:
             limit = PAGE_EVENTS if until is None else min(PAGE_EVENTS, until - after)
-            page = await self._log.read_stream(table, after, limit)
+            page = await self._log.read_stream(stream, after, limit)
             events += [recorded.event for recorded in page]
             if len(page) < limit:
                 break

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Raw, Struct
 
 from services.lobby.tables.desk import Desk
-from services.lobby.tables.table import Table, TurnSeconds, Visibility
+from services.lobby.tables.table import Level, Table, TurnSeconds, Visibility
 from services.runtime.players import Players
 
 
@@ -18,7 +18,7 @@ class SeatView(Struct, frozen=True):
     seat: int
     player: str | None
     name: str | None
-    bot: str | None
+    bot: Level | None
 
 
 class TableView(Struct, frozen=True, kw_only=True):
@@ -28,6 +28,8 @@ class TableView(Struct, frozen=True, kw_only=True):
         version: how often it has changed; streams and ETag carry it.
         state: ``open`` between matches, ``playing``, ``closed``.
         turn_seconds: thinking time a move, null for none.
+        rated: whether a match of those who sit here counts for the leaderboard; never with a bot.
+        filling: quick match sits strangers down here, and the match starts by itself.
         commitment: SHA-256 commitment to the service's seed for the next match, or for the one that is running.
         commitment_number: its place in the public count of commitments.
         match_id: the running match, else the last one.
@@ -46,6 +48,7 @@ class TableView(Struct, frozen=True, kw_only=True):
     turn_seconds: TurnSeconds
     visibility: Visibility
     rated: bool
+    filling: bool
     commitment: str | None
     commitment_number: int | None
     match_id: str | None
@@ -100,7 +103,8 @@ class TableViews:
             state=table.state,
             turn_seconds=settings.turn_seconds,
             visibility=settings.visibility,
-            rated=settings.rated,
+            rated=table.rated,
+            filling=table.quick_min is not None,
             commitment=commitment.commitment if commitment else None,
             commitment_number=commitment.number if commitment else None,
             match_id=table.match,

@@ -14,6 +14,8 @@ from services.runtime.tokens.scopes import EVERYBODY
 SKEW_SECONDS: Final = 30
 """How far the issuer's clock may be from ours."""
 SUBJECT_MAX: Final = 255
+TIME_MAX: Final = 1e11
+"""Seconds; a larger number is no time, or one in milliseconds."""
 
 _NAMES: Final = ("preferred_username", "nickname", "given_name", "name")
 
@@ -66,7 +68,7 @@ def _time_of(claims: Mapping[str, Any], name: str) -> int | None:
     value = claims.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e11:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < TIME_MAX:
         raise TokenError(f"The token's {name} is not a time.")
     return int(value * 1000)
 

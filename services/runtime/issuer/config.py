@@ -49,7 +49,9 @@ class IssuerConfig(Struct, frozen=True):
                     raise SettingsError(f"MACAO_{name.upper()} is set, and MACAO_OIDC_ISSUER is not")
             return None
         if not settings.oidc_audience:
-            raise SettingsError("MACAO_OIDC_ISSUER needs MACAO_OIDC_AUDIENCE: tokens meant for others are not ours")
+            raise SettingsError(
+                "MACAO_OIDC_ISSUER needs MACAO_OIDC_AUDIENCE: tokens meant for others are not ours"
+            )
         for name in ("oidc_issuer", "oidc_jwks_url"):
             _check_url(f"MACAO_{name.upper()}", getattr(settings, name))
         return cls(

@@ -1,12 +1,11 @@
-"""Gathers the appends of a process: callers queue, and what is there when a writer is free goes as one batch.
+"""Gathers the appends of a process: callers queue, one writer sends what is there as one batch.
 
 Nothing waits in order to be gathered. While one batch is on its way the next one collects by itself, so batches are
-small when it is quiet and large under load. The database lets one batch commit at a time, in whatever process; a
-second writer is there so that one batch is made ready, or its answers handed out, while the other is being written.
+small when it is quiet and large under load, and one connection commits in one order.
 
 What is kept, whatever happens:
 
-- one append a stream is on its way at a time, and one a command: those of one stream go in the order of their calls;
+- at most one item a stream and one a command in a batch, so items of one stream go in the order of their calls;
 - a caller that goes away takes nothing back: what was accepted is sent;
 - when a connection breaks, nobody knows whether the batch was committed. It is sent again, with the same command ids,
   until there is an answer: what had been committed is then found as a duplicate of itself;
@@ -31,11 +30,11 @@ from services.runtime.log.writer import Connect, Writer
 
 _logger: Final = logging.getLogger(__name__)
 
-WRITERS: Final = 2
-"""Connections that write for one process. More do not help: the database commits one batch after another."""
+SHARE_MIN: Final = 32
+"""A batch is not made smaller than this on purpose: every batch has a price of its own."""
 
-SHARE_MIN: Final = 16
-"""A batch is split between idle writers only when each gets as many: every batch has a price of its own."""
+SHARE_SECONDS: Final = 0.003
+"""Once a batch takes longer than this, its price is mostly the commit, and as much as possible goes into it."""
 
 QUEUE_MAX: Final = 8_192
 """The most appends that wait in one process; more are turned away at once rather than made to wait in vain."""
@@ -50,6 +49,7 @@ SWEEP_SECONDS: Final = 0.25
 """How often it is looked whose patience has run out; a timer for each append would cost more than it is worth."""
 
 Committed: TypeAlias = Callable[[int, Sequence[tuple[str, int]]], None]
+Settled: TypeAlias = tuple[Ticket, Outcome | Exception]
 
 
 class Coalescer:
@@ -71,19 +71,18 @@ class Coalescer:
         committed: Committed | None = None,
         queue_max: int = QUEUE_MAX,
         patience_seconds: float = PATIENCE_SECONDS,
-        writers: int = WRITERS,
     ) -> None:
         self._batch_max = batch_max
         self._queue_max = queue_max
         self._patience_seconds = patience_seconds
         self._committed = committed
         self._lanes = Lanes()
-        self._writers = [Writer(connect, schema) for _ in range(writers)]
-        self._idle = 0
+        self._writer = Writer(connect, schema)
+        self._flying: list[Ticket] = []
+        self._flight_seconds = 0.0
         self._wake = asyncio.Event()
         self._closing = True
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._sweeper: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Connect, and start writing.
@@ -91,30 +90,23 @@ class Coalescer:
         Raises:
             OSError, asyncpg.PostgresError: there is no connection to be had.
         """
-        for writer in self._writers:
-            await writer.open()
+        await self._writer.open()
         self._closing = False
-        self._tasks = {asyncio.create_task(self._write(writer), name="append-writer") for writer in self._writers}
-        self._sweeper = asyncio.create_task(self._sweep(), name="append-sweeper")
+        self._task = asyncio.create_task(self._write_for_ever(), name="append-writer")
 
     async def close(self) -> None:
         """Take no more, send what was accepted, and disconnect; what cannot be sent in time fails as unavailable."""
         self._closing = True
         self._wake.set()
-        if self._tasks:
-            _done, late = await asyncio.wait(self._tasks, timeout=DRAIN_SECONDS)
-            for task in late:
-                task.cancel()
+        task, self._task = self._task, None
+        if task is not None:
+            _done, late = await asyncio.wait({task}, timeout=DRAIN_SECONDS)
             if late:
-                await asyncio.wait(late)
-            self._tasks = set()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
-        for ticket in self._lanes.take_late(math.inf):
-            ticket.fail(LogUnavailableError("the service stopped before this was written"))
-        for writer in self._writers:
-            await writer.close()
+                task.cancel()
+                await asyncio.wait({task})
+        for ticket in (*self._flying, *self._lanes.take_late(math.inf)):
+            ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
+        await self._writer.close()
 
     async def append(self, item: Append) -> Outcome:
         """Queue an append and wait for its outcome; see ``EventLog.append``."""
@@ -128,44 +120,61 @@ class Coalescer:
         self._wake.set()
         return await ticket.outcome
 
-    async def _write(self, writer: Writer) -> None:
-        """Take and send batches until there are no more to come."""
-        self._idle += 1
-        while len(self._lanes) or not self._closing:
-            share = max(SHARE_MIN, math.ceil(self._lanes.ready / self._idle))
-            writer.batch = self._lanes.take(min(share, self._batch_max))
-            if not writer.batch:
-                self._wake.clear()
-                await self._wake.wait()
-                continue
-            self._idle -= 1
-            taken = writer.batch.copy()
-            try:
-                await self._settle(writer, writer.batch)
-            finally:
-                for ticket in taken:
-                    ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
-                self._lanes.done(taken)
-                self._wake.set()  # for the other writer: what was held for our streams has its turn
-            self._idle += 1
-
-    async def _settle(self, writer: Writer, batch: list[Ticket]) -> None:
-        """Bring about an outcome for every ticket, an error included."""
+    async def _write_for_ever(self) -> None:
+        """Send batch after batch, until there are no more to come."""
+        loop = asyncio.get_running_loop()
+        sweeper = loop.create_task(self._sweep_for_ever(), name="append-sweeper")
+        settled: list[Settled] = []
         try:
-            rows = await writer.send(batch)
-            outcomes = [_outcome_of(ticket, row) for ticket, row in zip(batch, rows, strict=True)]
+            while True:
+                self._flying = self._lanes.take(self._share(len(settled)))
+                # The next batch goes out before the answers to the last are handed on: while the database is at work,
+                # so are the callers.
+                sending = loop.create_task(self._settle(self._flying)) if self._flying else None
+                self._hand_out(settled)
+                settled = []
+                if sending is not None:
+                    sent = loop.time()
+                    settled = await sending
+                    self._flight_seconds = loop.time() - sent
+                elif not len(self._lanes):
+                    if self._closing:
+                        return
+                    self._wake.clear()
+                    await self._wake.wait()
+        finally:
+            sweeper.cancel()
+
+    def _share(self, answered: int) -> int:
+        """Say how many to take, when so many have just been answered and will be back.
+
+        Half of all, so that there is always a half on its way and a half with its callers; or as many as there are, when
+        a batch takes long whatever its size.
+        """
+        if self._flight_seconds > SHARE_SECONDS:
+            return self._batch_max
+        return min(self._batch_max, max(SHARE_MIN, (len(self._lanes) + answered + 1) // 2))
+
+    async def _settle(self, batch: list[Ticket]) -> list[Settled]:
+        """Bring about an outcome, or an error, for every ticket."""
+        try:
+            rows = await self._writer.send(batch)
+            return [(ticket, _outcome_of(ticket, row)) for ticket, row in zip(batch, rows, strict=True)]
         except Exception as error:
             if len(batch) == 1:
                 _logger.exception("an append to %s was refused by the database", batch[0].item.stream)
-                batch[0].fail(AppendError(f"the database refuses this append: {error}"))
-                return
+                return [(batch[0], AppendError(f"the database refuses this append: {error}"))]
             middle = len(batch) // 2
-            await self._settle(writer, batch[:middle])
-            await self._settle(writer, batch[middle:])
-            return
+            return await self._settle(batch[:middle]) + await self._settle(batch[middle:])
+
+    def _hand_out(self, settled: list[Settled]) -> None:
+        """Give the callers their outcomes, and say what was committed."""
         heads: list[tuple[str, int]] = []
         last = 0
-        for ticket, outcome in zip(batch, outcomes, strict=True):
+        for ticket, outcome in settled:
+            if isinstance(outcome, Exception):
+                ticket.fail(outcome)
+                continue
             if type(outcome) is Appended:
                 heads.append((ticket.item.stream, outcome.version))
                 last = max(last, outcome.position)
@@ -176,15 +185,16 @@ class Coalescer:
             except Exception:  # the append is done, and the writer has to go on, whoever fails to hear of it
                 _logger.exception("a commit could not be announced")
 
-    async def _sweep(self) -> None:
+    async def _sweep_for_ever(self) -> None:
         """Tell callers whose patience has run out that there is no outcome; what was not sent yet will not be sent."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = asyncio.get_running_loop().time()
-            for writer in self._writers:
-                for ticket in writer.batch:
-                    if ticket.deadline <= now:
-                        ticket.fail(LogUnavailableError("the database has not answered yet; the outcome is unknown"))
+            for ticket in self._flying:
+                if ticket.deadline <= now:
+                    ticket.fail(
+                        LogUnavailableError("the database has not answered yet; the outcome is unknown")
+                    )
             for ticket in self._lanes.take_late(now):
                 ticket.fail(LogUnavailableError("the database is too slow; this was not sent"))
 

@@ -36,74 +36,52 @@ class Ticket:
 
 
 class Lanes:
-    """Appends that wait. Those of one stream keep the order in which they came; streams take turns.
-
-    What was taken is on its way until it is said to be done. Meanwhile its stream has no turn and its command is not
-    taken again: several batches may be on their way at a time, and still nothing overtakes anything.
-    """
+    """Appends that wait. Those of one stream keep the order in which they came; streams take turns."""
 
     def __init__(self) -> None:
-        self._ready: OrderedDict[str, deque[Ticket]] = OrderedDict()
-        self._held: dict[str, deque[Ticket]] = {}
-        self._commands: set[str] = set()
-        self._waiting = 0
+        self._lanes: OrderedDict[str, deque[Ticket]] = OrderedDict()
+        self._count = 0
 
     def __len__(self) -> int:
-        """Return how many wait."""
-        return self._waiting
-
-    @property
-    def ready(self) -> int:
-        """How many could be taken at once, at most: one a stream."""
-        return len(self._ready)
+        return self._count
 
     def add(self, ticket: Ticket) -> None:
         """Let an append wait."""
-        stream = ticket.item.stream
-        lane = self._held.get(stream)
+        lane = self._lanes.get(ticket.item.stream)
         if lane is None:
-            lane = self._ready.get(stream)
-        if lane is None:
-            lane = self._ready[stream] = deque()
-        lane.append(ticket)
-        self._waiting += 1
+            self._lanes[ticket.item.stream] = deque((ticket,))
+        else:
+            lane.append(ticket)
+        self._count += 1
 
     def take(self, most: int) -> list[Ticket]:
         """Take a batch: the first append of each stream, no command twice; sorted by stream, as the function asks."""
         batch: list[Ticket] = []
-        skipped: list[tuple[str, deque[Ticket]]] = []
-        while self._ready and len(batch) < most:
-            stream, lane = self._ready.popitem(last=False)
-            if lane[0].item.command in self._commands:
-                skipped.append((stream, lane))
-                continue
-            ticket = lane.popleft()
-            self._commands.add(ticket.item.command)
-            self._held[stream] = lane
-            batch.append(ticket)
-        self._ready.update(skipped)
-        self._waiting -= len(batch)
+        commands: set[str] = set()
+        kept: list[tuple[str, deque[Ticket]]] = []
+        while self._lanes and len(batch) < most:
+            stream, lane = self._lanes.popitem(last=False)
+            if lane[0].item.command not in commands:
+                ticket = lane.popleft()
+                commands.add(ticket.item.command)
+                batch.append(ticket)
+            if lane:
+                kept.append((stream, lane))
+        self._lanes.update(kept)  # behind those that have not had a turn yet
+        self._count -= len(batch)
         batch.sort(key=_stream_of)
         return batch
 
-    def done(self, batch: list[Ticket]) -> None:
-        """Say that a batch is no longer on its way: its streams have turns again, behind the others."""
-        for ticket in batch:
-            self._commands.discard(ticket.item.command)
-            lane = self._held.pop(ticket.item.stream)
-            if lane:
-                self._ready[ticket.item.stream] = lane
-
     def take_late(self, now: float) -> list[Ticket]:
-        """Take out all that wait although their deadline has passed; they are not on their way, nor will they be."""
+        """Take out all whose deadline has passed."""
         late: list[Ticket] = []
-        for lanes in (self._ready, self._held):
-            for lane in lanes.values():
-                while lane and lane[0].deadline <= now:
-                    late.append(lane.popleft())
-        for stream in [stream for stream, lane in self._ready.items() if not lane]:
-            del self._ready[stream]
-        self._waiting -= len(late)
+        for stream in [stream for stream, lane in self._lanes.items() if lane[0].deadline <= now]:
+            lane = self._lanes[stream]
+            while lane and lane[0].deadline <= now:
+                late.append(lane.popleft())
+            if not lane:
+                del self._lanes[stream]
+        self._count -= len(late)
         return late
 
 

@@ -4,6 +4,8 @@ It is never shown, and errs on the side of "the same": with Ana_Maria there is n
 name that is written in Cyrillic and reads Ana Maria all the same.
 """
 
+# ruff: noqa: RUF001 - letters that look alike are what this is about
+
 from __future__ import annotations
 
 import unicodedata

@@ -6,8 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
+# What the ids of ``Caller.session`` begin with.
 SESSION: Final = "s"
-NAMED_TOKEN: Final = "n"
+NAMED: Final = "n"
 EXTERNAL: Final = "x"
 
 

@@ -30,11 +30,12 @@ async def player_named(connection: AnyConnection, wanted: str) -> str:
     Raises:
         GrantError: there is none, or its scopes are the issuer's business.
     """
-    column, value = ("id", wanted) if is_id(PLAYER, wanted) else ("account_name", canonical(wanted))
     row = await connection.fetchrow(
         "SELECT p.id, e.issuer FROM macao_runtime.players AS p"
-        f" LEFT JOIN macao_runtime.external_identities AS e ON e.player = p.id WHERE p.{column} = $1",  # noqa: S608
-        value,
+        " LEFT JOIN macao_runtime.external_identities AS e ON e.player = p.id"
+        " WHERE p.id = $1 OR p.account_name = $2",
+        wanted,
+        None if is_id(PLAYER, wanted) else canonical(wanted),
     )
     if row is None:
         raise GrantError(f"there is no player {wanted}: give an id (p_…) or the name of an account")
@@ -47,7 +48,9 @@ async def player_named(connection: AnyConnection, wanted: str) -> str:
 async def grant(connection: AnyConnection, player: str, scope: Grantable) -> bool:
     """Give a scope to a player; say whether it is new to them."""
     done: str = await connection.execute(
-        "INSERT INTO macao_runtime.grants (player, scope) VALUES ($1, $2) ON CONFLICT DO NOTHING", player, scope
+        "INSERT INTO macao_runtime.grants (player, scope) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+        player,
+        scope,
     )
     return done.endswith(" 1")
 

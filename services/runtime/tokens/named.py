@@ -12,7 +12,7 @@ from msgspec import Struct
 from services.contracts.ids import ENTROPY_BYTES, make_id
 from services.runtime.clock import Clock, Entropy
 from services.runtime.connection import AnyConnection
-from services.runtime.tokens.caller import NAMED_TOKEN
+from services.runtime.tokens.caller import NAMED
 from services.runtime.tokens.refreshing import lock_sessions
 from services.runtime.tokens.revocations import Transaction
 from services.runtime.tokens.scopes import scopes_of
@@ -78,7 +78,7 @@ class NamedTokens:
         if not scopes <= await scopes_of(connection, player):
             raise ScopeError
         token = NamedToken(
-            make_id(NAMED_TOKEN, now, self._entropy(ENTROPY_BYTES)), name, sorted(scopes), now, now + days * DAY_MS
+            make_id(NAMED, now, self._entropy(ENTROPY_BYTES)), name, sorted(scopes), now, now + days * DAY_MS
         )  # fmt: skip
         await connection.execute(
             "INSERT INTO macao_runtime.named_tokens (id, player, name, scopes, created_at_ms, expires_at_ms)"

@@ -235,9 +235,10 @@ async def event_stream(request: Request, source: Source, after: int | None = Non
         seconds = max(0.0, (caller.expires_at_ms - request.platform.clock.now_ms()) / 1000)
     return EventStream(
         _Sender(
-            hub, request.the(Metrics), request.platform, source, frame("snapshot", version, view), seconds
+            hub, request.the(Metrics), request.platform, source, frame("snapshot", version, view), seconds,
+            caller.session,
         )
-    )
+    )  # fmt: skip
 
 
 class EventStream(Response[Any]):
@@ -253,7 +254,7 @@ class EventStream(Response[Any]):
 
 
 class _Sender:
-    """Sends one stream until the client goes, the token ends or the process stops."""
+    """Sends one stream until the client goes, the token ends or is revoked, or the process stops."""
 
     def __init__(
         self,
@@ -263,6 +264,7 @@ class _Sender:
         source: Source,
         snapshot: Frame,
         seconds: float | None,
+        session: str,
     ) -> None:
         self._hub = hub
         self._metrics = metrics
@@ -270,6 +272,7 @@ class _Sender:
         self._source = source
         self._snapshot = snapshot
         self._seconds = seconds
+        self._session = session
 
     async def __call__(self, _scope: Any, receive: Receive, send: Send) -> None:
         """Be the ASGI app of the response."""
@@ -282,6 +285,8 @@ class _Sender:
             asyncio.ensure_future(_gone(receive)),
             asyncio.ensure_future(self._platform.stopping.wait()),
         ]
+        if self._session:
+            ends.append(asyncio.ensure_future(self._platform.tokens.revocations.until_revoked(self._session)))
         try:
             await asyncio.wait(ends, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:

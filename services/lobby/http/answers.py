@@ -1,0 +1,89 @@
+"""What the endpoints of tables share: the order that is kept, and the table as the answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from litestar import Response
+from msgspec import Meta, Struct
+
+from services.lobby.tables.desk import Desk, Done, Plan
+from services.lobby.tables.keeper import Keeper
+from services.lobby.tables.orders import Order
+from services.lobby.tables.table import NO_SEED, Level
+from services.lobby.tables.views import TableView, TableViews
+from services.runtime.web.bodies import Body
+from services.runtime.web.conditions import etag
+from services.runtime.web.idempotency import REPLAYED
+from services.runtime.web.problems import Problem
+from services.runtime.web.request import Request
+
+SEATS_MAX: Final = 64
+SEED_MAX: Final = 64
+
+SeatNumber = Annotated[int, Meta(ge=0, lt=SEATS_MAX)]
+Seed = Annotated[str, Meta(max_length=1_000, description="1 to 64 characters from A-Z a-z 0-9 _ and -")]
+
+WRITES: Final = (
+    "idempotency-key-missing",
+    "idempotency-key-malformed",
+    "idempotency-key-reused",
+    "not-found",
+)
+"""How every write at a table may be refused."""
+
+
+class Cause(Struct, frozen=True, omit_defaults=True):
+    """What was asked for, as the table's stream keeps it; never the invitation code."""
+
+    order: str
+    seat: int | None = None
+    seed: str | None = None
+    player: str | None = None
+    level: Level | None = None
+    wanted: Body | None = None
+
+
+async def act(request: Request, table: str, order: Order | Plan, cause: Cause) -> Response[TableView]:
+    """Carry out an order of the caller, and answer with the table."""
+    caller = await request.caller()
+    command = await request.command()
+    done = await request.the(Desk).act(table, order, actor=caller.player, command=command, cause=cause)
+    return await answer(request, done, caller.player)
+
+
+async def answer(
+    request: Request, done: Done, viewer: str, headers: dict[str, str] | None = None
+) -> Response[TableView]:
+    """Answer with a table as ``viewer`` may see it."""
+    view = await request.the(TableViews).view(done.table, viewer)
+    return Response(view, headers={**headers_of(done), **(headers or {})})
+
+
+async def begin(request: Request, done: Done) -> None:
+    """Begin the match of a table that somebody has filled by sitting down."""
+    if done.table.state == "playing" and not done.replayed:
+        await request.the(Keeper).begin_soon(done.table)
+
+
+def headers_of(done: Done) -> dict[str, str]:
+    """Return the headers that go with a table."""
+    headers = {"ETag": etag(done.table.version), "Cache-Control": "private, no-cache"}
+    if done.replayed:
+        headers[REPLAYED] = "true"
+    return headers
+
+
+def checked_seed(seed: str | None) -> str:
+    """Return a player's own seed, ``-`` for none.
+
+    Raises:
+        Problem: ``seed-invalid``.
+    """
+    if seed is None:
+        return NO_SEED
+    if not 1 <= len(seed) <= SEED_MAX or not all(
+        one.isascii() and (one.isalnum() or one in "_-") for one in seed
+    ):
+        raise Problem("seed-invalid")
+    return seed

@@ -1,0 +1,58 @@
+"""Quick match: a seat among strangers, at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import Response, post
+from litestar.params import JSONBody
+from msgspec import Meta
+
+from services.lobby.http.answers import WRITES, Cause, Seed, answer, begin, checked_seed
+from services.lobby.tables.quick import QuickMatch
+from services.lobby.tables.views import TableView
+from services.runtime.web.authentication import needs
+from services.runtime.web.bodies import Body
+from services.runtime.web.request import Request
+from services.runtime.web.schema import refusals
+
+
+class QuickMatchRequest(Body, frozen=True):
+    """What to play, and an own seed for the chance."""
+
+    game: Annotated[str, Meta(max_length=64, examples=["dice-race"])]
+    seed: Seed | None = None
+
+
+@post(
+    "/quick-match",
+    status_code=200,
+    guards=[needs("play")],
+    tags=["tables"],
+    operation_id="quick_match",
+    summary="Sit down with strangers",
+    responses=refusals(*WRITES[:3], "unknown-game", "seed-invalid", "unavailable"),
+)
+async def quick_match(request: Request, data: JSONBody[QuickMatchRequest]) -> Response[TableView]:
+    """Take a seat at a public table for the game with its default options, and get a match without further ado.
+
+    Strangers who ask for the same game sit together, up to four at a table, with a thinking time of 30 seconds where
+    the game has none of its own. The match starts by itself: at once when the table is full, five seconds after enough
+    players for the game are there, and with a bot (unrated then) for somebody who has been alone for thirty seconds.
+    A public table of the default options that somebody else opened counts, too, when this takes its last free seat:
+    its match starts at once.
+
+    The answer is the table. ``match_id`` names the match as soon as ``state`` is ``playing``; the table's stream tells.
+    Who asks again while waiting keeps the seat; ``leave`` gives it up.
+    """
+    seed = checked_seed(data.seed)
+    caller = await request.caller()
+    done = await request.the(QuickMatch).seat(
+        data.game,
+        seed,
+        player=caller.player,
+        command=await request.command(),
+        cause=Cause("quick-match", seed=data.seed),
+    )
+    await begin(request, done)
+    return await answer(request, done, caller.player, {"Location": f"/v1/tables/{done.table.id}"})

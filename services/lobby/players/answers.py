@@ -1,0 +1,91 @@
+"""The first answers to writes that leave no event, kept for a day, so that a retry gets the same.
+
+The log cannot recognise such a retry. The answers hold tokens: they are encrypted. The requests may hold passwords:
+what tells two of them apart is kept under a key, as a bare hash would let a password be guessed from it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from services.runtime.clock import Clock
+from services.runtime.connection import AnyConnection
+from services.runtime.database import Database
+from services.runtime.vault import Vault
+from services.runtime.web.idempotency import Command
+from services.runtime.web.problems import Problem
+
+KEPT_MS: Final = 24 * 3600 * 1000
+_PURPOSE: Final = "stored answer"
+
+T = TypeVar("T", bound=Struct)
+
+
+class Answers:
+    """Keeps answers, and gives them again. A request without an idempotency key (None) has none."""
+
+    def __init__(self, database: Database, vault: Vault, clock: Clock) -> None:
+        self._database = database
+        self._vault = vault
+        self._clock = clock
+
+    async def earlier(self, command: Command | None, kind: type[T]) -> T | None:
+        """Return the first answer to a command, or None where this is the first time.
+
+        Raises:
+            Problem: ``idempotency-key-reused``.
+        """
+        if command is None:
+            return None
+        row = await self._database.pool.fetchrow(
+            "SELECT request_hash, answer FROM macao_runtime.answers WHERE command = $1 AND expires_at_ms > $2",
+            command.id,
+            self._clock.now_ms(),
+        )
+        if row is None:
+            return None
+        if row["request_hash"] != self._mark_of(command):
+            raise Problem("idempotency-key-reused")
+        return msgspec.json.decode(
+            self._vault.decrypt(_PURPOSE, row["answer"], command.id.encode()), type=kind
+        )
+
+    async def keep(self, connection: AnyConnection, command: Command | None, answer: Struct) -> None:
+        """Keep an answer, in the transaction that it comes from; what is older than a day is swept out.
+
+        Raises:
+            UniqueViolationError: another request with this key was faster; see ``other``.
+        """
+        now = self._clock.now_ms()
+        await connection.execute("DELETE FROM macao_runtime.answers WHERE expires_at_ms < $1", now)
+        if command is not None:
+            await connection.execute(
+                "INSERT INTO macao_runtime.answers (command, request_hash, answer, expires_at_ms)"
+                " VALUES ($1, $2, $3, $4)",
+                command.id,
+                self._mark_of(command),
+                self._vault.encrypt(_PURPOSE, msgspec.json.encode(answer), command.id.encode()),
+                now + KEPT_MS,
+            )
+
+    async def is_kept(self, connection: AnyConnection, command: Command | None) -> bool:
+        """Say whether there is an answer by now."""
+        if command is None:
+            return False
+        kept: int | None = await connection.fetchval(
+            "SELECT 1 FROM macao_runtime.answers WHERE command = $1", command.id
+        )
+        return kept is not None
+
+    async def other(self, command: Command | None, kind: type[T]) -> T:
+        """Return the answer of whoever used the same key at the same moment and was faster."""
+        answer = await self.earlier(command, kind)
+        if answer is None:
+            raise Problem("unavailable")
+        return answer
+
+    def _mark_of(self, command: Command) -> bytes:
+        return self._vault.derive("request of a stored answer", command.hash.hex())
