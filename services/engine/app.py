@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from litestar import Router
 
+from services.engine.bots.catalogue import BOTS
+from services.engine.bots.leases import Leases
+from services.engine.bots.pace import Pace
+from services.engine.bots.player import BotPlayer
+from services.engine.bots.roster import Roster
+from services.engine.bots.runner import Runner
+from services.engine.bots.thinking import Thinking
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
 from services.engine.http import games, playing, records, starting
@@ -26,6 +33,9 @@ from services.runtime.subscription import Subscription
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
 
+HOLDER_BYTES: Final = 8
+"""The length of the name under which this process holds matches with bots."""
+
 
 def service(platform: Platform) -> Service:
     """Build the engine over a platform that is not open yet."""
@@ -39,8 +49,18 @@ def service(platform: Platform) -> Service:
     ticker = Ticker(platform.database, pulse, moves, platform.clock)
     subscriptions = [
         Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
-        for one in (reveals, deadlines)
+        for one in (reveals, deadlines, Roster())
     ]
+    thinking = Thinking(BOTS, platform.vault)
+    pace = Pace(platform.settings.bot_pace_seconds)
+
+    def bot_player(match: str) -> BotPlayer:
+        poll_seconds = platform.settings.poll_seconds
+        return BotPlayer(match, platform.log, moves, platform.bell, CATALOGUE, thinking, pace, poll_seconds)
+
+    runner = Runner(
+        Leases(platform.database, platform.entropy(HOLDER_BYTES).hex()), platform.bell, bot_player
+    )
     router = Router(
         "/v1",
         route_handlers=[
@@ -54,6 +74,8 @@ def service(platform: Platform) -> Service:
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         runs = [*(subscription.run for subscription in subscriptions), ticker.run]
+        if platform.settings.bots:
+            runs.append(runner.run)
         working = [asyncio.create_task(run()) for run in runs]
         try:
             yield
@@ -61,6 +83,7 @@ def service(platform: Platform) -> Service:
             for task in working:
                 task.cancel()
             await asyncio.gather(*working, return_exceptions=True)
+            thinking.close()
 
     return Service(
         "engine",

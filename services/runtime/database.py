@@ -15,7 +15,7 @@ from services.runtime.settings import Settings
 _logger: Final = logging.getLogger(__name__)
 
 POOL_RESERVED: Final = 2
-"""Connections of one process outside the pool: the log's writer, and one that works off subscriptions or listens."""
+"""Connections of one process outside the pool that write to the log. Each subscription holds one more."""
 
 CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 30.0

@@ -36,6 +36,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         oidc_audience: the name under which that issuer knows this installation.
         oidc_jwks_url: where the issuer's keys are; empty: where its discovery document says.
         oidc_scopes: which claims give more than ``play``, as ``audit=groups:auditors,operate=groups:operators``.
+        bots: whether the engine plays the bots' seats in this process.
+        bot_pace_seconds: the usual pause of a bot before it moves; 0: none, for tests.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -57,6 +59,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     oidc_audience: str = ""
     oidc_jwks_url: str = ""
     oidc_scopes: str = ""
+    bots: bool = True
+    bot_pace_seconds: Annotated[float, Meta(ge=0, le=5)] = 1.2
     log_level: str = "info"
 
     @classmethod

@@ -27,9 +27,8 @@ class TurnableClock:
 
 
 def settings_of(database: str, redis_url: str = "", **more: object) -> Settings:
-    return Settings(
-        database_url=database, redis_url=redis_url, secret_key=SECRET_KEY, poll_seconds=0.2, **more
-    )
+    given: dict[str, object] = {"poll_seconds": 0.2, **more}
+    return Settings(database_url=database, redis_url=redis_url, secret_key=SECRET_KEY, **given)
 
 
 def app_of(settings: Settings, factories: Sequence[Factory], clock: TurnableClock | None = None) -> App:

@@ -10,9 +10,12 @@ from rich.console import Console
 
 from services.cli.pictures import PICTURES, draw
 from services.cli.pictures.cards import cards_in_rows
+from services.cli.playing.menu import numbered_hand
 from services.engine.rules import match as matches
+from services.engine.rules.cards import PACK
 from services.engine.rules.catalogue import CATALOGUE
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
+from services.engine.rules.shedding import Play
 from tests.support.matches import only, played_out
 from tests.support.toy_game import TOY_1
 
@@ -67,3 +70,26 @@ def test_cards_with_numbers_in_as_many_rows_as_it_takes():
         "╰───╯",
         "  4",
     ]
+
+
+def test_a_hand_too_large_for_one_row_is_written():
+    hand = [card for card in PACK if card[1] in "HS"][:17]
+    drawn = numbered_hand(hand, (Play(("2H",)),), 80).plain.split("\n")
+    assert drawn[0].startswith("  1 A♥    2 2♥    3 3♥ ")
+    assert drawn[1].split() == [
+        "11",
+        "J♥",
+        "12",
+        "Q♥",
+        "13",
+        "K♥",
+        "14",
+        "A♠",
+        "15",
+        "2♠",
+        "16",
+        "3♠",
+        "17",
+        "4♠",
+    ]
+    assert len(numbered_hand(hand[:16], (), 80).plain.split("\n")) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from tests.play.keyboard import PATIENCE_SECONDS, ROOT, Hand
 
 LINES_MAX = 400
+RED = re.compile(r"\x1b\[[0-9;]*91m")
 ALTERNATE_ON, ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
 
 
@@ -86,10 +88,11 @@ def test_a_whole_match(columns):
 
 
 def test_ctrl_c_gives_the_terminal_back_and_says_nothing():
-    with Terminal("cards-points", "--against", "people") as terminal:
+    with Terminal("cards-points", "--against", "people", "--seed", "pty") as terminal:
         terminal.read_until("press Enter.")
         terminal.type("")
-        assert "\x1b[91m" in terminal.read_until("at the keyboard") + terminal.read_until("> ")
+        screen = terminal.read_until("at the keyboard") + terminal.read_until("> ")
+        assert RED.search(screen)
         terminal.interrupt()
         assert terminal.wait() == 130
         assert ALTERNATE_OFF in terminal.said

@@ -2,12 +2,16 @@
 
 import itertools
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import pytest
 import pytest_asyncio
+from argon2.profiles import CHEAPEST
 
 from services.lobby.app import service as lobby
+from services.lobby.players import passwords
 from services.runtime.platform import Platform
 from services.runtime.web.request import PLATFORM
 from tests.http.app import TurnableClock, app_of, client_of, settings_of
@@ -78,24 +82,24 @@ class Site:
         return await self.client.get("/v1/whoami", headers=bearer(token))
 
 
-class Sites:
-    """Opens apps over one database."""
+@asynccontextmanager
+async def site_of(
+    database: str, redis_url: str = "", *, only_demo: bool = False, **more: object
+) -> AsyncIterator[Site]:
+    """Open an app of its own: the lobby and the demo service, or the latter alone."""
+    clock = TurnableClock()
+    settings = settings_of(database, redis_url, **more)
+    app = app_of(settings, [demo] if only_demo else [lobby, demo], clock)
+    async with client_of(app) as client:
+        yield Site(client, app.state[PLATFORM], clock)
 
-    def __init__(self, database: str) -> None:
-        self.database = database
 
-    async def each(
-        self, redis_url: str = "", *, only_demo: bool = False, **more: object
-    ) -> AsyncIterator[Site]:
-        clock = TurnableClock()
-        app = app_of(
-            settings_of(self.database, redis_url, **more), [demo] if only_demo else [lobby, demo], clock
-        )
-        async with client_of(app) as client:
-            yield Site(client, app.state[PLATFORM], clock)
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "PARAMETERS", CHEAPEST)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def site(database: str) -> AsyncIterator[Site]:
-    async for one in Sites(database).each():
+    async with site_of(database) as one:
         yield one

@@ -21,6 +21,7 @@ from services.contracts.events.match import (
     SeatTaken,
 )
 from services.contracts.events.table import (
+    BotSeated,
     CommitmentPublished,
     MatchFinished,
     MatchRequested,
@@ -153,8 +154,11 @@ def _sit(random: Random, story: Story, tables: dict[str, Any], table: str, peopl
     choice = random.random()
     if there is None:
         free = [who for who in people if who not in at["players"]]
-        at["players"][seat] = random.choice(free)
-        story.happen(table, PlayerJoined(seat, at["players"][seat], "-"), actor=at["players"][seat])
+        who = at["players"][seat] = random.choice(free)
+        if random.random() < 0.15:
+            story.happen(table, BotSeated(seat, who, random.choice(["casual", "sharp"])))
+        else:
+            story.happen(table, PlayerJoined(seat, who, "-"), actor=who)
     elif choice < 0.2:
         at["players"][seat] = None
         facts: list[Fact] = [PlayerLeft(seat, there, "left")]

@@ -4,12 +4,15 @@ import msgspec
 
 from services.contracts.events.match import MatchEnded, MatchVoided, RoundStarted
 from services.contracts.events.table import (
+    BotSeated,
     CommitmentPublished,
     HostPassed,
     MatchFinished,
     MatchRequested,
     PlayerJoined,
     PlayerLeft,
+    PlayerMoved,
+    QuickMatchOpened,
     SeedGiven,
     SettingsChanged,
     TableClosed,
@@ -54,6 +57,27 @@ def test_players_come_and_go():
     assert row.players == (None, player(2))
     assert row.host == player(2)
     assert row.shown_position == 4
+
+
+def test_bots_sit_move_and_go():
+    story = Story()
+    table = story.table(seats=3)
+    story.happen(table, BotSeated(2, player(9), "sharp"))
+    row = board(story)[table]
+    assert (row.players, row.bots) == ((player(1), None, player(9)), (None, None, "sharp"))
+    story.happen(table, PlayerMoved(2, player(9), 1), settings(seats=2))
+    row = board(story)[table]
+    assert (row.players, row.bots) == ((player(1), player(9)), (None, "sharp"))
+    story.happen(table, PlayerLeft(1, player(9), "removed"), PlayerJoined(1, player(2), "-"))
+    row = board(story)[table]
+    assert (row.players, row.bots) == ((player(1), player(2)), (None, None))
+
+
+def test_a_table_of_quick_match_is_a_table_like_others():
+    story = Story()
+    table = story.table()
+    story.happen(table, QuickMatchOpened(2))
+    assert board(story)[table].shown_position == 1
 
 
 def test_a_match_is_requested_starts_runs_and_ends():

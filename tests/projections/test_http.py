@@ -55,9 +55,9 @@ async def test_a_table_on_the_board(here):
             {
                 "id": table, "game": "dice-race", "options": {"target": 9},
                 "seats": [
-                    {"seat": 0, "player": P1, "name": "p1"},
-                    {"seat": 1, "player": None, "name": None},
-                    {"seat": 2, "player": P2, "name": None},
+                    {"seat": 0, "player": P1, "name": "p1", "bot": None},
+                    {"seat": 1, "player": None, "name": None, "bot": None},
+                    {"seat": 2, "player": P2, "name": None, "bot": None},
                 ],
                 "seats_taken": 2, "host": P1, "state": "playing", "turn_seconds": 30, "rated": True,
                 "match_id": a("m", 1),

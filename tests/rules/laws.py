@@ -45,5 +45,5 @@ def for_tables(law: Callable[..., None], rules: AnyRules, count: int) -> None:
 
 def law(test: Callable[..., None]) -> Callable[..., None]:
     """Run ``test(rules, count)`` over every game: a few tables by default, many in the full run."""
-    counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+    counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.thorough)])
     return cast("Callable[..., None]", over_every_rules(counts(test)))

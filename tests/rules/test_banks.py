@@ -161,6 +161,21 @@ def test_hundreds_of_rounds_that_nobody_can_play_are_counted_in_one_go(length):
     assert state.round == state.rounds_in_all
 
 
+def test_a_match_can_be_over_before_anybody_has_moved():
+    """A fixed stake and naturals: nobody has anything to decide, and the opening tells the whole match (CB-3.9)."""
+    options = cards_bank.Options(max_stake=1, starting_chips=3, coups=1)
+    games = [start(CARDS_BANK, options, 2, seed) for seed in range(40)]
+    over = [game for game in games if game.match.over]
+    assert over
+    for game in over:
+        assert [str(fact.__struct_config__.tag) for fact in game.facts[-2:]] == [
+            "match-ended",
+            "seed-revealed",
+        ]
+        assert game.match.places in {(1, 1), (1, 2), (2, 1)}
+        assert all(isinstance(game.play(seat, Leave()), Refusal) for seat in (0, 1))
+
+
 def test_every_coup_shuffles_all_packs_before_anything_else():
     @for_tables(CARDS_BANK, 100)
     def holds(options, seats, game):

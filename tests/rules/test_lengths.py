@@ -1,4 +1,4 @@
-"""Random matches end, and how long they are: ``pytest tests/rules/test_lengths.py -m slow -s`` prints the table."""
+"""Random matches end, and how long they are: ``pytest tests/rules/test_lengths.py -m thorough -s`` prints the table."""
 
 from statistics import mean, quantiles
 
@@ -12,7 +12,7 @@ MOVES_MAX = 20_000
 
 
 @over_every_rules
-@pytest.mark.parametrize("matches", [5, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("matches", [5, pytest.param(300, marks=pytest.mark.thorough)])
 def test_random_matches_end_and_report_their_lengths(rules, matches, capsys):
     lines = []
     for seats in range(max(2, rules.seats_min), min(6, rules.seats_max) + 1):

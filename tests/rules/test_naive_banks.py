@@ -157,7 +157,7 @@ def play_both(game_of, options, seats, seed, meddling):
 
 
 @BOTH
-@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.thorough)])
 def test_kernel_and_naive_model_agree_move_by_move(game_of, count):
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(tables(game_of.rules, seats_max=7), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.03, 0.2]))
@@ -193,7 +193,7 @@ def card_combinations():
     [(Dice, dice_combinations), (Cards, card_combinations)],
     ids=["Dice", "Cards"],
 )
-@pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.thorough)])
 def test_they_agree_for_every_combination_of_options(game_of, combinations, rounds):
     for number, combination in enumerate(combinations()):
         options = msgspec.convert(combination, game_of.rules.options)

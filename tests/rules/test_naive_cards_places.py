@@ -85,7 +85,7 @@ MOODS = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.thorough)])
 def test_the_naive_model_agrees_move_by_move(count):
     @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(tables(CARDS_PLACES), st.integers(0, 2**32), MOODS)

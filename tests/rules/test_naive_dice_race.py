@@ -77,7 +77,7 @@ def play_both(options, seats, seed, meddling):
         assert naive.play(seat, move) == (outcome.code, outcome.clause)
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300, pytest.param(3_000, marks=pytest.mark.thorough)])
 def test_kernel_and_naive_model_agree_move_by_move(count):
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(tables(DICE_RACE, seats_max=8), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.02, 0.2]))
@@ -101,7 +101,7 @@ def every_combination():
             yield common | {"stakes": stakes, "ties": ties, **numbers}
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(10, marks=pytest.mark.thorough)])
 def test_they_agree_for_every_combination_of_options(rounds):
     tables = 0
     for number, chosen in enumerate(every_combination()):

@@ -230,7 +230,7 @@ async def test_bytes_come_back_as_they_were_and_the_chain_holds(log: EventLog):
     assert sealed.without_secrets().recomputed_hash() == sealed.hash
     command = await log.find_command(item.command)
     assert command is not None
-    assert (command.answer, command.version, command.position) == (b'{"b":1,"a":2}', 5, 5)
+    assert (command.answer, command.stream, command.version) == (b'{"b":1,"a":2}', stream.id, 5)
     assert await log.find_command("c_unknown") is None
 
 
@@ -302,6 +302,30 @@ async def test_crossing_batches_do_not_block_each_other(database: str):
         won = sum(await asyncio.gather(*(work(number, one) for number, one in enumerate(connections))))
         assert await connections[0].fetchval("SELECT count(*) FROM macao_log.events") == won
         assert await connections[0].fetchval("SELECT sum(version) FROM macao_log.streams") == won
+    finally:
+        for connection in connections:
+            await connection.close()
+
+
+async def test_the_same_commands_for_other_streams_in_other_orders_do_not_block_each_other(database: str):
+    connections = [await asyncpg.connect(database) for _ in range(4)]
+    try:
+        for turn in range(20):
+            commands = [f"c_{turn}_{number}" for number in range(8)]
+            batches = []
+            for number in range(4):
+                order = commands if number % 2 else commands[::-1]
+                batches.append([Stream().next(command=command) for command in order])
+            answers = await asyncio.gather(
+                *(
+                    append_raw(connection, batch)
+                    for connection, batch in zip(connections, batches, strict=True)
+                )
+            )
+            outcomes = [row["outcome"] for rows in answers for row in rows]
+            assert outcomes.count("appended") == 8
+            assert outcomes.count("duplicate") == 24
+        assert await connections[0].fetchval("SELECT max(position) FROM macao_log.events") == 160
     finally:
         for connection in connections:
             await connection.close()

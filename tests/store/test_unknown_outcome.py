@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from services.runtime.database import Database
 from services.runtime.log import Appended, Duplicate, EventLog, LogUnavailableError
-from services.runtime.log.coalescer import Coalescer
+from services.runtime.log.coalescer import WRITERS, Coalescer
 from tests.store.writers import Stream, settings_for
 from tests.support.proxy import Moment, Proxy
 
@@ -121,5 +121,5 @@ async def test_sessions_killed_by_an_operator_are_replaced(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE application_name = 'macao writer' AND datname = current_database()"
     )
-    assert len(killed) == 1
+    assert len(killed) == WRITERS
     assert isinstance(await log.append(Stream().next()), Appended)

@@ -109,7 +109,9 @@ def start(rules: AnyRules, options: Struct, seats: int, seed: int) -> Recorded:
     match = matches.begin(started, only(rules))
     keys = matches.keys_of(match, secret)
     opening = (started, *matches.open_match(match, keys))
-    return Recorded(matches.fold(opening, only(rules)), keys, opening)
+    # A coup can be over before anybody has moved, and somebody out by it.
+    out = {fact.seat for fact in opening if isinstance(fact, WentOut)}
+    return Recorded(matches.fold(opening, only(rules)), keys, opening, out=out)
 
 
 def choose(rules: AnyRules, entry: Struct, rng: Random) -> Move:

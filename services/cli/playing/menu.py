@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from rich.text import Text
 
-from services.cli.pictures.cards import cards_in_rows
+from services.cli.pictures.cards import CARD_CELLS, card_name, card_style, cards_in_rows
 from services.cli.playing.vocabulary import Vocabulary
 from services.engine.rules.banking import StakeRange
 from services.engine.rules.shedding import Play
@@ -16,6 +16,8 @@ from services.engine.words import cards_in_words, move_in_words
 from services.engine.words.naming import SUIT_NAMES, card_in_words
 
 BETWEEN: Final = "   "
+WRITTEN_CELLS: Final = 8
+"""How much room a card takes that is written, with its number."""
 
 
 class Item(NamedTuple):
@@ -51,7 +53,7 @@ def _examples(plays: Sequence[Play], hand: Sequence[str]) -> Iterator[Item]:
         yield Item(_typed(several, hand), f"lay {cards_in_words(several.cards)}")
     ace = next((play for play in plays if play.suit), None)
     if ace and ace.suit:
-        yield Item(_typed(ace, hand), f"call {SUIT_NAMES[ace.suit]} with it")
+        yield Item(_typed(ace, hand), f"call {SUIT_NAMES[ace.suit]} with {card_in_words(ace.cards[0])}")
     word = next((play for play in plays if play.macao), None)
     if word:
         yield Item(_typed(word, hand), 'say "Macao!" with it')
@@ -84,10 +86,26 @@ def what_to_type(offered: Sequence[Item]) -> str:
 
 
 def numbered_hand(hand: Sequence[str], legal: Sequence[Struct], cells: int) -> Text:
-    """Return the cards of a hand with their numbers, those that cannot be laid first faintly."""
+    """Return the cards of a hand with their numbers, those that cannot be laid first faintly.
+
+    A hand too large for one row of cards is written instead, so that it leaves room for the rest.
+    """
     fitting = {play.cards[0] for play in legal if isinstance(play, Play)}
     unfitting = {at for at, card in enumerate(hand) if card not in fitting}
-    return cards_in_rows(hand, cells, [str(at) for at in range(1, len(hand) + 1)], unfitting)
+    if len(hand) * CARD_CELLS <= cells:
+        return cards_in_rows(hand, cells, [str(at) for at in range(1, len(hand) + 1)], unfitting)
+    each = max(1, cells // WRITTEN_CELLS)
+    return Text("\n").join(
+        Text().join(
+            _written(at, hand[at], faint=at in unfitting) for at in range(row, min(row + each, len(hand)))
+        )
+        for row in range(0, len(hand), each)
+    )
+
+
+def _written(at: int, card: str, *, faint: bool) -> Text:
+    style = f"{card_style(card)}{' dim' if faint else ''}".strip()
+    return Text.assemble((f"{at + 1:>3} ", "dim" if faint else "bold"), (f"{card_name(card):<4}", style))
 
 
 def hand_of(view: Any, seat: int) -> tuple[str, ...]:

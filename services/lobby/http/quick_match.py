@@ -44,6 +44,9 @@ async def quick_match(request: Request, data: JSONBody[QuickMatchRequest]) -> Re
 
     The answer is the table. ``match_id`` names the match as soon as ``state`` is ``playing``; the table's stream tells.
     Who asks again while waiting keeps the seat; ``leave`` gives it up.
+
+    ``seed`` counts at a table that was open already. Who has to open one (its ``host``) came before its commitment, and
+    gives a seed with ``PUT /v1/tables/{id}/seed`` then.
     """
     seed = checked_seed(data.seed)
     caller = await request.caller()

@@ -10,19 +10,22 @@ import asyncio
 import contextlib
 import unicodedata
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
 from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
+from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from services.runtime.names import canonical
 from services.runtime.web.problems import Problem
 
 LENGTH_MIN: Final = 8
 LENGTH_MAX: Final = 256
+PARAMETERS: Final = RFC_9106_LOW_MEMORY
+"""Hashes made with others are renewed when their owner signs in."""
 AT_ONCE: Final = 2
 WAITING_MAX: Final = 64
 
@@ -60,19 +63,19 @@ def fault_of(password: str, name: str) -> str | None:
 class Passwords:
     """Makes hashes and compares with them."""
 
-    def __init__(self, hasher: PasswordHasher | None = None) -> None:
-        self._hasher = hasher or PasswordHasher()
+    def __init__(self) -> None:
+        self._hasher = PasswordHasher.from_parameters(PARAMETERS)
         self._threads: ThreadPoolExecutor | None = None
-        self._decoy = ""
+        self._decoy: Future[str] | None = None
         self._waiting = 0
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """Be there, while open."""
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2")
+        # What is compared with where there is no such account: the answer must not come sooner for that.
+        self._decoy = self._threads.submit(self._hasher.hash, "nobody has this password")
         try:
-            # What is compared with where there is no such account: the answer must not come sooner for that.
-            self._decoy = await self.hash("nobody has this password")
             yield
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -99,8 +102,11 @@ class Passwords:
         return self._hasher.check_needs_rehash(stored)
 
     def _verify(self, stored: str | None, password: str) -> bool:
+        if self._decoy is None:
+            raise RuntimeError("passwords are not open")
         try:
-            self._hasher.verify(stored or self._decoy, plain(password))
+            # The decoy was the first thing that the threads were given to do, so it is there or on its way.
+            self._hasher.verify(stored or self._decoy.result(), plain(password))
         except (Argon2Error, InvalidHashError):
             return False
         return stored is not None

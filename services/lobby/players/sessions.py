@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from asyncpg import UniqueViolationError
 from msgspec import Struct
 
+from services.contracts.ids import is_id
 from services.lobby.players.answers import Answers
 from services.runtime.database import Database
-from services.runtime.tokens.caller import Caller
+from services.runtime.tokens.caller import NAMED, Caller
 from services.runtime.tokens.named import NAMED_MAX, NamedToken, ScopeError, TooManyError
 from services.runtime.tokens.scopes import EVERYBODY
 from services.runtime.tokens.tokens import LIFETIME_SECONDS, Tokens
@@ -117,7 +118,7 @@ class Sessions:
             Problem: ``not-found``.
         """
         async with self._tokens.revocations.transaction() as work:
-            if not await self._tokens.named.end(work, caller.player, token_id):
+            if not is_id(NAMED, token_id) or not await self._tokens.named.end(work, caller.player, token_id):
                 raise Problem("not-found", "You have no such token.")
 
 

@@ -19,7 +19,7 @@ from services.lobby.tables.board import Board
 from services.lobby.tables.desk import Desk, Done, Wanted
 from services.lobby.tables.orders import Join, Order
 from services.lobby.tables.streams import TableStreams
-from services.lobby.tables.table import Table
+from services.lobby.tables.table import NO_SEED, Table
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock
 from services.runtime.database import Database
@@ -74,6 +74,9 @@ class QuickMatch:
 
     async def seat(self, game: str, seed: str, *, player: str, command: Command, cause: Any) -> Done:
         """Sit a player down. Who asks again while waiting stays where he sits.
+
+        The seed counts at a table that was there when it came. A seed that was known before the table's commitment
+        would prove nothing; whoever opens a table gives one afterwards.
 
         Raises:
             Problem: ``unknown-game``, ``idempotency-key-reused``, ``unavailable``.
@@ -142,13 +145,14 @@ class QuickMatch:
         self, rules: Game, table: str, seed: str, player: str, command: Command, cause: Any
     ) -> Done | None:
         """Sit down at a table; None if the player is turned away there."""
-        if not await self._opened(table):
+        seen_before = await self._streams.load(table) is not None
+        if not seen_before and not await self._opened(table):
             return None
 
         async def plan(now: Table) -> Order:
             if now.state == "open" and now.seat_of(player) is None and not fits(now, rules):
                 raise Problem("table-full", "It does not fit any more.")
-            return Join(seed=seed, starts=True)
+            return Join(seed=seed if seen_before else NO_SEED, starts=True)
 
         try:
             return await self._desk.act(table, plan, actor=player, command=command, cause=cause)

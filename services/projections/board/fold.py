@@ -18,11 +18,13 @@ from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import decode
 from services.contracts.events.match import MatchEnded, MatchStarted, MatchVoided, RoundStarted
 from services.contracts.events.table import (
+    BotSeated,
     HostPassed,
     MatchFinished,
     MatchRequested,
     PlayerJoined,
     PlayerLeft,
+    PlayerMoved,
     SettingsChanged,
     TableClosed,
     TableOpened,
@@ -34,8 +36,8 @@ Progress = Literal["starting", "running", "ended", "voided"]
 TYPES: Final = frozenset(
     str(struct.__struct_config__.tag)
     for struct in (
-        TableOpened, SettingsChanged, PlayerJoined, PlayerLeft, HostPassed, MatchRequested, MatchFinished,
-        TableClosed, MatchStarted, RoundStarted, MatchEnded, MatchVoided,
+        TableOpened, SettingsChanged, PlayerJoined, BotSeated, PlayerMoved, PlayerLeft, HostPassed, MatchRequested,
+        MatchFinished, TableClosed, MatchStarted, RoundStarted, MatchEnded, MatchVoided,
     )
 )  # fmt: skip
 """The events that can change the board; all others are passed over without being decoded."""
@@ -60,6 +62,7 @@ class Row(Struct, frozen=True):
 
     Attributes:
         players: by seat, None where the seat is free.
+        bots: by seat, the level of a bot, None elsewhere.
         options: the options' exact JSON.
         opened_at_ms: Unix time.
         shown_position: the last event that changed what the public sees of this table; 0: it never saw any.
@@ -70,6 +73,7 @@ class Row(Struct, frozen=True):
     state: TableState
     options: str
     players: tuple[str | None, ...]
+    bots: tuple[str | None, ...]
     host: str
     turn_seconds: int | None
     visibility: Literal["public", "private"]
@@ -114,15 +118,21 @@ def evolve(row: Row, event: Event, fact: Fact) -> Row:
     """Return the row after one event of its table, or of the match being played there."""
     match fact:
         case SettingsChanged():
-            seats = (*row.players, *(None,) * fact.seats)[: fact.seats]
+            more = (None,) * fact.seats
             return replace(
-                row, options=bytes(fact.options).decode(), players=seats, turn_seconds=fact.turn_seconds,
+                row, options=bytes(fact.options).decode(), players=(*row.players, *more)[: fact.seats],
+                bots=(*row.bots, *more)[: fact.seats], turn_seconds=fact.turn_seconds,
                 visibility=fact.visibility, rated=fact.rated,
             )  # fmt: skip
         case PlayerJoined():
-            return replace(row, players=_seated(row.players, fact.seat, fact.player))
+            return _seated(row, fact.seat, fact.player, None)
+        case BotSeated():
+            return _seated(row, fact.seat, fact.player, fact.level)
+        case PlayerMoved():
+            moved = _seated(row, fact.to, fact.player, row.bots[fact.seat])
+            return _seated(moved, fact.seat, None, None)
         case PlayerLeft():
-            return replace(row, players=_seated(row.players, fact.seat, None))
+            return _seated(row, fact.seat, None, None)
         case HostPassed():
             return replace(row, host=fact.player)
         case MatchRequested():
@@ -142,8 +152,8 @@ def _opened(event: Event, fact: Fact) -> Row | None:
         return None
     return Row(
         id=event.stream, game=fact.game, state="open", options=bytes(fact.options).decode(),
-        players=(fact.host, *(None,) * (fact.seats - 1)), host=fact.host, turn_seconds=fact.turn_seconds,
-        visibility=fact.visibility, rated=fact.rated, opened_at_ms=event.at_ms,
+        players=(fact.host, *(None,) * (fact.seats - 1)), bots=(None,) * fact.seats, host=fact.host,
+        turn_seconds=fact.turn_seconds, visibility=fact.visibility, rated=fact.rated, opened_at_ms=event.at_ms,
     )  # fmt: skip
 
 
@@ -161,8 +171,12 @@ def _progress(playing: Playing, at_ms: int, fact: Fact) -> Playing:
             return playing
 
 
-def _seated(players: tuple[str | None, ...], seat: int, player: str | None) -> tuple[str | None, ...]:
-    return tuple(player if at == seat else who for at, who in enumerate(players))
+def _seated(row: Row, seat: int, player: str | None, bot: str | None) -> Row:
+    return replace(row, players=_with(row.players, seat, player), bots=_with(row.bots, seat, bot))
+
+
+def _with(seats: tuple[str | None, ...], seat: int, here: str | None) -> tuple[str | None, ...]:
+    return (*seats[:seat], here, *seats[seat + 1 :])
 
 
 def _appearance(row: Row | None) -> Row | None:

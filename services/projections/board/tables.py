@@ -15,13 +15,13 @@ _LOAD = "SELECT * FROM {schema}.board WHERE table_id = ANY($1) OR match_id = ANY
 _KEEP = """
 INSERT INTO {schema}.board
     (table_id, game, state, options, players, host, turn_seconds, visibility, rated, opened_at_ms,
-     match_id, match_state, match_round, match_at_ms, shown_position)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     match_id, match_state, match_round, match_at_ms, shown_position, bots)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (table_id) DO UPDATE SET
     state = excluded.state, options = excluded.options, players = excluded.players, host = excluded.host,
     turn_seconds = excluded.turn_seconds, visibility = excluded.visibility, rated = excluded.rated,
     match_id = excluded.match_id, match_state = excluded.match_state, match_round = excluded.match_round,
-    match_at_ms = excluded.match_at_ms, shown_position = excluded.shown_position
+    match_at_ms = excluded.match_at_ms, shown_position = excluded.shown_position, bots = excluded.bots
 """
 
 # Newest first: ids are ordered by time. The nulls stand for "any".
@@ -98,11 +98,12 @@ def _row(record: asyncpg.Record) -> Row:
             id=record["match_id"], state=record["match_state"], round=record["match_round"],
             started_at_ms=record["match_at_ms"],
         )  # fmt: skip
+    players = tuple(record["players"])
     return Row(
         id=record["table_id"], game=record["game"], state=record["state"], options=record["options"],
-        players=tuple(record["players"]), host=record["host"], turn_seconds=record["turn_seconds"],
-        visibility=record["visibility"], rated=record["rated"], opened_at_ms=record["opened_at_ms"],
-        playing=playing, shown_position=record["shown_position"],
+        players=players, bots=tuple(record["bots"]) or (None,) * len(players), host=record["host"],
+        turn_seconds=record["turn_seconds"], visibility=record["visibility"], rated=record["rated"],
+        opened_at_ms=record["opened_at_ms"], playing=playing, shown_position=record["shown_position"],
     )  # fmt: skip
 
 
@@ -112,4 +113,5 @@ def _values(row: Row) -> tuple[object, ...]:
     return (
         row.id, row.game, row.state, row.options, row.players, row.host, row.turn_seconds, row.visibility,
         row.rated, row.opened_at_ms, *match, row.shown_position,
+        row.bots if any(row.bots) else (),
     )  # fmt: skip

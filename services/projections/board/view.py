@@ -13,11 +13,12 @@ from services.runtime.players import Players
 
 
 class SeatOnBoard(Struct, frozen=True):
-    """A seat; ``player`` and ``name`` are None while it is free."""
+    """A seat; ``player`` and ``name`` are None while it is free. ``bot`` is a bot's level, None for a person."""
 
     seat: int
     player: str | None
     name: str | None
+    bot: str | None
 
 
 class MatchOnBoard(Struct, frozen=True):
@@ -40,6 +41,7 @@ class TableOnBoard(Struct, frozen=True):
 
     Attributes:
         turn_seconds: the pace: 10, 30, or None for no clock.
+        rated: whether a match of those who sit here counts; never with a bot.
         match: None while nothing is being played.
         opened_at_ms: Unix time.
     """
@@ -72,8 +74,12 @@ def _table(row: Row, names: Mapping[str, str]) -> TableOnBoard:
     match = MatchOnBoard(playing.id, playing.state, playing.round, playing.started_at_ms) if playing else None
     return TableOnBoard(
         id=row.id, game=row.game, options=_options(row.options),
-        seats=[SeatOnBoard(seat, who, names.get(who) if who else None) for seat, who in enumerate(row.players)],
+        seats=[
+            SeatOnBoard(seat, who, names.get(who) if who else None, bot)
+            for seat, (who, bot) in enumerate(zip(row.players, row.bots, strict=True))
+        ],
         seats_taken=sum(who is not None for who in row.players), host=row.host,
-        state="playing" if row.state == "playing" else "open", turn_seconds=row.turn_seconds, rated=row.rated,
+        state="playing" if row.state == "playing" else "open", turn_seconds=row.turn_seconds,
+        rated=row.rated and not any(row.bots),
         match_id=match.id if match else None, match=match, opened_at_ms=row.opened_at_ms,
     )  # fmt: skip

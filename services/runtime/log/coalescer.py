@@ -1,11 +1,12 @@
-"""Gathers the appends of a process: callers queue, one writer sends what is there as one batch.
+"""Gathers the appends of a process: callers queue, and what is there when a writer is free goes as one batch.
 
 Nothing waits in order to be gathered. While one batch is on its way the next one collects by itself, so batches are
-small when it is quiet and large under load, and one connection commits in one order.
+small when it is quiet and large under load. The database commits one batch at a time, from whatever process; a second
+writer is there so that one batch is checked, or answered, while the other is being written.
 
 What is kept, whatever happens:
 
-- at most one item a stream and one a command in a batch, so items of one stream go in the order of their calls;
+- one append a stream is on its way at a time, and one a command: those of one stream go in the order of their calls;
 - a caller that goes away takes nothing back: what was accepted is sent;
 - when a connection breaks, nobody knows whether the batch was committed. It is sent again, with the same command ids,
   until there is an answer: what had been committed is then found as a duplicate of itself;
@@ -30,11 +31,14 @@ from services.runtime.log.writer import Connect, Writer
 
 _logger: Final = logging.getLogger(__name__)
 
-SHARE_MIN: Final = 32
-"""A batch is not made smaller than this on purpose: every batch has a price of its own."""
+WRITERS: Final = 2
+"""Connections that write for one process. A third finds nothing left to do side by side."""
+
+SHARE_MIN: Final = 16
+"""What waits is split between idle writers only when each gets as many: every batch has a price of its own."""
 
 SHARE_SECONDS: Final = 0.003
-"""Once a batch takes longer than this, its price is mostly the commit, and as much as possible goes into it."""
+"""Once a batch takes longer than this, its price is mostly the commit, and as much as possible goes into one."""
 
 QUEUE_MAX: Final = 8_192
 """The most appends that wait in one process; more are turned away at once rather than made to wait in vain."""
@@ -77,12 +81,13 @@ class Coalescer:
         self._patience_seconds = patience_seconds
         self._committed = committed
         self._lanes = Lanes()
-        self._writer = Writer(connect, schema)
-        self._flying: list[Ticket] = []
+        self._writers = [Writer(connect, schema) for _ in range(WRITERS)]
+        self._idle = 0
         self._flight_seconds = 0.0
         self._wake = asyncio.Event()
         self._closing = True
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Connect, and start writing.
@@ -90,23 +95,34 @@ class Coalescer:
         Raises:
             OSError, asyncpg.PostgresError: there is no connection to be had.
         """
-        await self._writer.open()
+        try:
+            for writer in self._writers:
+                await writer.open()
+        except BaseException:
+            await self._disconnect()
+            raise
         self._closing = False
-        self._task = asyncio.create_task(self._write_for_ever(), name="append-writer")
+        self._tasks = {
+            asyncio.create_task(self._write_for_ever(one), name="append-writer") for one in self._writers
+        }
+        self._sweeper = asyncio.create_task(self._sweep_for_ever(), name="append-sweeper")
 
     async def close(self) -> None:
         """Take no more, send what was accepted, and disconnect; what cannot be sent in time fails as unavailable."""
         self._closing = True
         self._wake.set()
-        task, self._task = self._task, None
-        if task is not None:
-            _done, late = await asyncio.wait({task}, timeout=DRAIN_SECONDS)
-            if late:
+        tasks, self._tasks = self._tasks, set()
+        if tasks:
+            _done, late = await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
+            for task in late:
                 task.cancel()
-                await asyncio.wait({task})
-        for ticket in (*self._flying, *self._lanes.take_late(math.inf)):
-            ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
-        await self._writer.close()
+            await asyncio.gather(*late, return_exceptions=True)
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for ticket in self._lanes.take_late(math.inf):
+            ticket.fail(LogUnavailableError("the service stopped before this was written"))
+        await self._disconnect()
 
     async def append(self, item: Append) -> Outcome:
         """Queue an append and wait for its outcome; see ``EventLog.append``."""
@@ -120,52 +136,46 @@ class Coalescer:
         self._wake.set()
         return await ticket.outcome
 
-    async def _write_for_ever(self) -> None:
+    async def _write_for_ever(self, writer: Writer) -> None:
         """Send batch after batch, until there are no more to come."""
         loop = asyncio.get_running_loop()
-        sweeper = loop.create_task(self._sweep_for_ever(), name="append-sweeper")
-        settled: list[Settled] = []
-        try:
-            while True:
-                self._flying = self._lanes.take(self._share(len(settled)))
-                # The next batch goes out before the answers to the last are handed on: while the database is at work,
-                # so are the callers.
-                sending = loop.create_task(self._settle(self._flying)) if self._flying else None
-                self._hand_out(settled)
-                settled = []
-                if sending is not None:
-                    sent = loop.time()
-                    settled = await sending
-                    self._flight_seconds = loop.time() - sent
-                elif not len(self._lanes):
-                    if self._closing:
-                        return
-                    self._wake.clear()
-                    await self._wake.wait()
-        finally:
-            sweeper.cancel()
+        self._idle += 1
+        while len(self._lanes) or not self._closing:
+            batch = self._lanes.take(self._share())
+            if not batch:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            self._idle -= 1
+            sent = loop.time()
+            try:
+                self._hand_out(await self._settle(writer, batch.copy()))
+            finally:
+                for ticket in batch:  # all have an outcome by now, unless we are being cancelled
+                    ticket.fail(LogUnavailableError("the service stopped before this had an outcome"))
+                self._lanes.done(batch)
+                self._idle += 1
+                self._flight_seconds = loop.time() - sent
+            if self._lanes.ready or self._closing:
+                self._wake.set()  # what waited for one of these streams, or for the end
 
-    def _share(self, answered: int) -> int:
-        """Say how many to take, when so many have just been answered and will be back.
-
-        Half of all, so that there is always a half on its way and a half with its callers; or as many as there are, when
-        a batch takes long whatever its size.
-        """
+    def _share(self) -> int:
+        """Say how many to take: a fair part for each idle writer; or all, when a batch takes long whatever its size."""
         if self._flight_seconds > SHARE_SECONDS:
             return self._batch_max
-        return min(self._batch_max, max(SHARE_MIN, (len(self._lanes) + answered + 1) // 2))
+        return min(self._batch_max, max(SHARE_MIN, math.ceil(self._lanes.ready / self._idle)))
 
-    async def _settle(self, batch: list[Ticket]) -> list[Settled]:
+    async def _settle(self, writer: Writer, batch: list[Ticket]) -> list[Settled]:
         """Bring about an outcome, or an error, for every ticket."""
         try:
-            rows = await self._writer.send(batch)
+            rows = await writer.send(batch)
             return [(ticket, _outcome_of(ticket, row)) for ticket, row in zip(batch, rows, strict=True)]
         except Exception as error:
             if len(batch) == 1:
                 _logger.exception("an append to %s was refused by the database", batch[0].item.stream)
                 return [(batch[0], AppendError(f"the database refuses this append: {error}"))]
             middle = len(batch) // 2
-            return await self._settle(batch[:middle]) + await self._settle(batch[middle:])
+            return await self._settle(writer, batch[:middle]) + await self._settle(writer, batch[middle:])
 
     def _hand_out(self, settled: list[Settled]) -> None:
         """Give the callers their outcomes, and say what was committed."""
@@ -190,13 +200,14 @@ class Coalescer:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = asyncio.get_running_loop().time()
-            for ticket in self._flying:
-                if ticket.deadline <= now:
-                    ticket.fail(
-                        LogUnavailableError("the database has not answered yet; the outcome is unknown")
-                    )
+            for ticket in self._lanes.late_on_their_way(now):
+                ticket.fail(LogUnavailableError("the database has not answered yet; the outcome is unknown"))
             for ticket in self._lanes.take_late(now):
                 ticket.fail(LogUnavailableError("the database is too slow; this was not sent"))
+
+    async def _disconnect(self) -> None:
+        for writer in self._writers:
+            await writer.close()
 
 
 def _outcome_of(ticket: Ticket, row: Record) -> Outcome:

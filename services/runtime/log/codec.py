@@ -18,7 +18,7 @@ EVENT_COLUMNS: Final = (
 )
 """As the fields of ``Event`` stand, then the position."""
 
-COMMAND_COLUMNS: Final = "id, stream, version, position, request_hash, answer"
+COMMAND_COLUMNS: Final = "id, stream, version, request_hash, answer"
 
 ARGUMENTS: Final = 16
 

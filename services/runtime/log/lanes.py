@@ -36,52 +36,81 @@ class Ticket:
 
 
 class Lanes:
-    """Appends that wait. Those of one stream keep the order in which they came; streams take turns."""
+    """Appends that wait. Those of one stream keep the order in which they came; streams take turns.
+
+    What was taken is on its way until it is said to be done. Meanwhile its stream has no turn and its command is not
+    taken again: several batches may be on their way at a time, and still nothing overtakes anything.
+    """
 
     def __init__(self) -> None:
-        self._lanes: OrderedDict[str, deque[Ticket]] = OrderedDict()
-        self._count = 0
+        self._ready: OrderedDict[str, deque[Ticket]] = OrderedDict()
+        self._held: dict[str, deque[Ticket]] = {}
+        self._flying: dict[str, Ticket] = {}
+        self._commands: set[str] = set()
+        self._waiting = 0
 
     def __len__(self) -> int:
-        return self._count
+        """Return how many wait."""
+        return self._waiting
+
+    @property
+    def ready(self) -> int:
+        """How many could be taken now, at most: one a stream."""
+        return len(self._ready)
 
     def add(self, ticket: Ticket) -> None:
         """Let an append wait."""
-        lane = self._lanes.get(ticket.item.stream)
+        stream = ticket.item.stream
+        lane = self._held.get(stream)
         if lane is None:
-            self._lanes[ticket.item.stream] = deque((ticket,))
-        else:
-            lane.append(ticket)
-        self._count += 1
+            lane = self._ready.get(stream)
+        if lane is None:
+            lane = self._ready[stream] = deque()
+        lane.append(ticket)
+        self._waiting += 1
 
     def take(self, most: int) -> list[Ticket]:
         """Take a batch: the first append of each stream, no command twice; sorted by stream, as the function asks."""
         batch: list[Ticket] = []
-        commands: set[str] = set()
-        kept: list[tuple[str, deque[Ticket]]] = []
-        while self._lanes and len(batch) < most:
-            stream, lane = self._lanes.popitem(last=False)
-            if lane[0].item.command not in commands:
-                ticket = lane.popleft()
-                commands.add(ticket.item.command)
-                batch.append(ticket)
-            if lane:
-                kept.append((stream, lane))
-        self._lanes.update(kept)  # behind those that have not had a turn yet
-        self._count -= len(batch)
+        skipped: list[tuple[str, deque[Ticket]]] = []
+        while self._ready and len(batch) < most:
+            stream, lane = self._ready.popitem(last=False)
+            if lane[0].item.command in self._commands:
+                skipped.append((stream, lane))
+                continue
+            ticket = lane.popleft()
+            self._commands.add(ticket.item.command)
+            self._held[stream] = lane
+            self._flying[stream] = ticket
+            batch.append(ticket)
+        self._ready.update(skipped)
+        self._waiting -= len(batch)
         batch.sort(key=_stream_of)
         return batch
 
+    def done(self, batch: list[Ticket]) -> None:
+        """Say that a batch is no longer on its way: its streams have turns again, behind the others."""
+        for ticket in batch:
+            self._commands.discard(ticket.item.command)
+            del self._flying[ticket.item.stream]
+            lane = self._held.pop(ticket.item.stream)
+            if lane:
+                self._ready[ticket.item.stream] = lane
+
+    def late_on_their_way(self, now: float) -> list[Ticket]:
+        """Return all that are on their way although their deadline has passed; they stay there."""
+        return [ticket for ticket in self._flying.values() if ticket.deadline <= now]
+
     def take_late(self, now: float) -> list[Ticket]:
-        """Take out all whose deadline has passed."""
+        """Take out all that wait although their deadline has passed; they will not be sent."""
         late: list[Ticket] = []
-        for stream in [stream for stream, lane in self._lanes.items() if lane[0].deadline <= now]:
-            lane = self._lanes[stream]
-            while lane and lane[0].deadline <= now:
-                late.append(lane.popleft())
-            if not lane:
-                del self._lanes[stream]
-        self._count -= len(late)
+        for lanes in (self._ready, self._held):
+            for lane in lanes.values():
+                while lane and lane[0].deadline <= now:
+                    late.append(lane.popleft())
+        for stream in [stream for stream, lane in self._ready.items() if not lane]:
+            del self._ready[stream]
+        self._waiting -= len(late)
         return late
 
 

@@ -57,11 +57,10 @@ Outcome = Appended | Duplicate | Reused | Conflict
 
 
 class Command(Struct, frozen=True):
-    """A command that was committed: where its last event stands, and what it was answered."""
+    """A command that was committed: the stream and version that it led to, and what it was answered."""
 
     id: str
     stream: str
     version: int
-    position: int
     request_hash: bytes
     answer: bytes

@@ -31,9 +31,6 @@ class Writer:
     Args:
         connect: opens the connection; its argument says what for.
         schema: the schema of the log.
-
-    Attributes:
-        batch: what is on its way.
     """
 
     def __init__(self, connect: Connect, schema: str) -> None:
@@ -42,7 +39,6 @@ class Writer:
         self._sql = f"SELECT * FROM {schema}.append_many({numbers})"  # noqa: S608 - the schema's name is ours
         self._connection: Connection[Any] | None = None
         self._statement: PreparedStatement[Record] | None = None
-        self.batch: list[Ticket] = []
 
     async def open(self) -> PreparedStatement[Record]:
         """Connect and prepare.

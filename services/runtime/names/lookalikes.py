@@ -36,7 +36,12 @@ _ALIKE: Final = str.maketrans(
 
 
 def canonical(name: str) -> str:
-    """Return what two names have in common that a person may take for each other; not empty for a valid name."""
+    """Return what two names have in common that a person may take for each other; not empty for a valid name.
+
+    Any text has such a form; it holds no character that a database could not keep.
+    """
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
-    plain = "".join(one for one in apart if not unicodedata.combining(one))
+    plain = "".join(
+        one for one in apart if not unicodedata.combining(one) and unicodedata.category(one)[0] != "C"
+    )
     return plain.translate(_ALIKE)

@@ -13,13 +13,15 @@
 --   conflict   the stream does not end where the item was decided, but at head_version, head_hash; nothing was done
 -- One item's refusal leaves the others alone. Events that do not follow from each other fail the whole call.
 --
--- Why there is one lock. All that is decided here depends on what is committed: heads, commands, the last position. So
--- it is decided under one lock that is held until the commit, and each statement after it sees (READ COMMITTED, volatile
--- function: a fresh snapshot a statement) all that earlier holders committed. Positions are therefore gapless and in the
--- order of the commits. Two calls with the same stream, the same command or the same new stream are never past the lock
--- together, so rows need no locks of their own; and with one lock to wait for, calls cannot wait for each other in a
--- ring. What needs no look at the tables is done before it. Without it the unique keys would still keep streams,
--- commands and positions apart, by failing whoever comes second.
+-- What is locked, in which order, and why.
+--   1. The rows of the streams, in the order of their ids: nobody else moves these heads before we have committed.
+--   2. The keys of the commands, in their order: whoever sends the same command waits here for our commit.
+--   3. THE LOCK, one for the whole log, last: between numbering and commit there is one call at a time. So positions
+--      are gapless and in the order of the commits, and a reader that has seen one will see nothing new below it.
+-- Everybody takes them in this order, so nobody waits in a ring. What is costly (checks, heads, commands) is done before
+-- the last lock, side by side with other calls. Each statement sees, in a volatile function under READ COMMITTED, what
+-- was committed when it began; so what was waited for is seen. Without THE LOCK the key on the position would still keep
+-- calls apart, by failing whoever comes second.
 
 CREATE OR REPLACE FUNCTION macao_log.append_many(
     item_request bytea[],
@@ -74,6 +76,7 @@ DECLARE
     item_end bigint[];
     verdict text[];
     moved integer;
+    failures integer := 0;
     tail bigint;
     now_at timestamptz;
 BEGIN
@@ -119,15 +122,12 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
-    PERFORM pg_advisory_xact_lock(1296122703, 'macao_log.events'::regclass::oid::integer);  -- THE LOCK
-
-    SELECT coalesce(max(e.position), 0) INTO tail FROM macao_log.events AS e;
-
     -- Nearly always every item fits. So all are tried, and the counts and the keys say whether they did; if not, what
     -- was tried is undone, each item is looked at, and those that do not fit are answered and taken out.
     <<attempt>>
     LOOP
         BEGIN
+            PERFORM set_config('macao_log.appending', 'on', true);  -- see refuse_change.sql
             MERGE INTO macao_log.streams AS s
             USING unnest(item_stream, item_expected, item_previous, item_version, item_hash)
                 AS u (stream, expected, previous, version, hash)
@@ -137,18 +137,21 @@ BEGIN
             WHEN NOT MATCHED AND u.expected = 0
                 THEN INSERT (id, kind, version, hash) VALUES (u.stream, split_part(u.stream, '_', 1), u.version, u.hash);
             GET DIAGNOSTICS moved = ROW_COUNT;
+            PERFORM set_config('macao_log.appending', 'off', true);
             IF moved < cardinality(item_stream) THEN
                 RAISE unique_violation;
             END IF;
 
-            INSERT INTO macao_log.commands (id, stream, version, position, request_hash, answer)
-            SELECT u.command, u.stream, u.version, tail + u.item_end, u.request, u.answer
-            FROM unnest(item_command, item_stream, item_version, item_end, item_request, item_answer)
-                AS u (command, stream, version, item_end, request, answer);
+            INSERT INTO macao_log.commands (id, stream, version, request_hash, answer)
+            SELECT u.command, u.stream, u.version, u.request, u.answer
+            FROM unnest(item_command, item_stream, item_version, item_request, item_answer)
+                AS u (command, stream, version, request, answer)
+            ORDER BY u.command COLLATE "C";
             EXIT attempt;
         EXCEPTION WHEN unique_violation THEN
-            IF verdict IS NOT NULL THEN
-                RAISE;  -- nothing but the same command twice in one call
+            failures := failures + 1;
+            IF failures > 5 THEN
+                RAISE;  -- others keep getting ahead of us, or one command stands here twice
             END IF;
         END;
 
@@ -169,19 +172,21 @@ BEGIN
 
         RETURN QUERY
         SELECT
-            u.number::integer,
+            coalesce(u.item_number, u.number::integer),
             u.verdict,
             CASE u.verdict WHEN 'duplicate' THEN c.version WHEN 'conflict' THEN coalesce(s.version, 0) END,
             CASE u.verdict WHEN 'conflict' THEN coalesce(s.hash, genesis) END,
-            CASE u.verdict WHEN 'duplicate' THEN c.position END,
+            CASE u.verdict WHEN 'duplicate' THEN e.position END,
             CASE u.verdict WHEN 'duplicate' THEN c.answer END
-        FROM unnest(item_stream, item_command, verdict) WITH ORDINALITY AS u (stream, command, verdict, number)
+        FROM unnest(item_number, item_stream, item_command, verdict)
+            WITH ORDINALITY AS u (item_number, stream, command, verdict, number)
         LEFT JOIN macao_log.streams AS s ON s.id = u.stream
         LEFT JOIN macao_log.commands AS c ON c.id = u.command
+        LEFT JOIN macao_log.events AS e ON e.stream = c.stream AND e.version = c.version
         WHERE u.verdict <> 'appended';
 
         SELECT
-            array_agg(u.number::integer ORDER BY u.number), array_agg(u.stream ORDER BY u.number),
+            array_agg(coalesce(u.item_number, u.number::integer) ORDER BY u.number), array_agg(u.stream ORDER BY u.number),
             array_agg(u.command ORDER BY u.number), array_agg(u.expected ORDER BY u.number),
             array_agg(u.previous ORDER BY u.number), array_agg(u.version ORDER BY u.number),
             array_agg(u.hash ORDER BY u.number), array_agg(u.item_end ORDER BY u.number),
@@ -192,10 +197,10 @@ BEGIN
         FROM (
             SELECT v.*, sum(v.version - v.expected) OVER (ORDER BY v.number)::bigint AS item_end
             FROM unnest(
-                item_stream, item_command, item_expected, item_previous, item_version, item_hash, item_request,
-                item_answer, verdict
+                item_number, item_stream, item_command, item_expected, item_previous, item_version, item_hash,
+                item_request, item_answer, verdict
             ) WITH ORDINALITY AS v (
-                stream, command, expected, previous, version, hash, request, answer, verdict, number
+                item_number, stream, command, expected, previous, version, hash, request, answer, verdict, number
             )
             WHERE v.verdict = 'appended'
         ) AS u;
@@ -225,22 +230,20 @@ BEGIN
         WHERE u.stream = ANY (item_stream);
     END LOOP;
 
+    PERFORM pg_advisory_xact_lock(1296122703, 'macao_log.events'::regclass::oid::integer);  -- THE LOCK
+
+    SELECT coalesce(max(e.position), 0) INTO tail FROM macao_log.events AS e;
     now_at := clock_timestamp();
 
     INSERT INTO macao_log.events (
         position, version, at_ms, recorded_at, schema, stream, type, actor, command, previous, hash, cause, body,
         seal, salt, sealed
     )
-    SELECT
-        tail + u.ordinality, u.version, u.at_ms, now_at, u.schema, u.stream, u.type, u.actor, u.command, u.previous,
-        u.hash, u.cause, u.body, u.seal, u.salt, u.sealed
-    FROM unnest(
-        event_stream, event_version, event_type, event_schema, event_actor, event_command, event_at_ms, event_cause,
-        event_body, event_seal, event_salt, event_sealed, event_previous, event_hash
-    ) WITH ORDINALITY AS u (
-        stream, version, type, schema, actor, command, at_ms, cause, body, seal, salt, sealed, previous, hash,
-        ordinality
-    );
+    SELECT  -- all arrays in step; those that are empty give nulls
+        tail + generate_series(1, cardinality(event_stream)), unnest(event_version), unnest(event_at_ms), now_at,
+        unnest(event_schema), unnest(event_stream), unnest(event_type), unnest(event_actor), unnest(event_command),
+        unnest(event_previous), unnest(event_hash), unnest(event_cause), unnest(event_body),
+        unnest(event_seal), unnest(event_salt), unnest(event_sealed);
 
     RETURN QUERY
     SELECT

@@ -1,0 +1,1 @@
+"""How much better ``sharp`` plays than ``casual``, and how long the bots think."""
