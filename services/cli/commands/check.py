@@ -23,7 +23,17 @@ CHECKS: Final[dict[str, list[str]]] = {
     "format": ["-m", "ruff", "format", "--check", "--output-format", "concise", "."],
     "lint": ["-m", "ruff", "check", "--output-format", "concise", "."],
     "imports": ["-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-logo"],
-    "tests": ["-m", "pytest", "-q", "-n", "2", "-m", "not slow and not thorough", "tests/house", "tests/rules"],
+    "tests": [
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-m",
+        "not slow and not thorough",
+        "tests/house",
+        "tests/rules",
+    ],
 }
 
 
