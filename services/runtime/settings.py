@@ -25,7 +25,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         port: the TCP port to listen on.
         public_url: the address under which clients reach the service, for links; empty: ``http://host:port``.
         engine_url: where the lobby reaches the engine; empty: the engine runs in the same process.
-        database_pool_max: the most connections that one process holds to PostgreSQL, the writer's own included.
+        database_pool_max: connections of one process to PostgreSQL for reading and writing; each subscription adds one.
         poll_seconds: how often a reader looks at the log when no doorbell rings.
         append_batch_max: the most commands that one append statement carries.
         guests_per_minute: guests that one address may make; 0: as many as it likes.

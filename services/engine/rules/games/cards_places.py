@@ -902,4 +902,6 @@ CARDS_PLACES = Rules(
     evolve=evolve,
     observe=observe,
     redact=redact,
+    turn_seconds=30,  # G10
+    house_rules=lambda options: options != Options(),  # CP-1.2
 )
