@@ -55,6 +55,38 @@ async def test_options_are_refused_with_the_clause(
         assert problem["params"]["option"] == option
 
 
+async def test_completed_options_do_not_get_around_the_number_of_seats(engine: Engine) -> None:
+    """The lobby sends them back when the seats of a table change, and when a match starts."""
+    asked = {"game": "dice-race", "seats": 2}
+    committed = (await engine.as_("lobby", "POST", "/v1/commitments", asked)).json()
+    for seats in (1, 17):
+        again = {
+            **asked, "seats": seats, "options": committed["options"], "completed": True,
+            "match_id": committed["match_id"],
+        }  # fmt: skip
+        answer = await engine.as_("lobby", "POST", "/v1/commitments", again)
+        assert (answer.status_code, answer.json()["code"]) == (422, "seats-invalid")
+        start = {
+            "match_id": committed["match_id"], "table_id": "t_1", "game": "dice-race", "rated": True,
+            "options": committed["options"], "seats": [{"player": f"p_{seat}"} for seat in range(seats)],
+        }  # fmt: skip
+        answer = await engine.as_("lobby", "POST", "/v1/matches", start)
+        assert (answer.status_code, answer.json()["code"]) == (422, "seats-invalid")
+
+
+@pytest.mark.parametrize("move", [b'{"type": "roll\xff"}', b'{"\xff": 1}', b'"\xff"', b'{"type": "roll", "\xff": 1}'])
+async def test_a_move_that_is_not_utf_8_cannot_be_read(engine: Engine, move: bytes) -> None:
+    match = await engine.start()
+    token = engine.platform.tokens.access_token("p_0", frozenset({"play"}))
+    headers = {
+        "Authorization": f"Bearer {token}", "Idempotency-Key": "k", "If-Match": '"1"',
+        "Content-Type": "application/json",
+    }  # fmt: skip
+    path = f"/v1/matches/{match}/moves"
+    answer = await engine.http.post(path, content=b'{"move": ' + move + b"}", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
+
+
 async def test_a_commitment_is_one_for_each_key(engine: Engine) -> None:
     asked = {"game": "dice-race", "seats": 2}
     keys = {"Idempotency-Key": "the-same"}

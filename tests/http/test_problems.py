@@ -57,6 +57,7 @@ BAD = [
     ("GET", "/v1/follow/t_none?after=-1", None, {}, "malformed-request"),
     ("GET", "/v1/follow/t_none", None, {"Last-Event-ID": "x"}, "malformed-request"),
     ("GET", "/v1/follow/t_none", None, {"Last-Event-ID": "9" * 4000}, "malformed-request"),
+    ("GET", "/v1/follow/t_none", None, {"Last-Event-ID": "0" * 5000}, "malformed-request"),
 ]
 
 

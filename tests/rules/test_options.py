@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.inspect import IntType, LiteralType, UnionType
 
-from services.engine.rules.catalogue import read_options
+from services.engine.rules.catalogue import read_options, restore_options
 from services.engine.rules.kernel import Refusal
 from tests.rules.laws import over_every_rules
 from tests.support.options import as_given, fields_of, fitting, given_options, section_of
@@ -73,6 +73,17 @@ def test_the_number_of_seats_has_its_limits(rules):
     assert not isinstance(largest, Refusal) or largest.code == "options-invalid", (
         "more packs, for instance (CB-1.3)"
     )
+
+
+@over_every_rules
+def test_completed_options_are_held_to_the_same_number_of_seats(rules):
+    """A table whose seats alone change, and a match that starts, bring the options as they were completed."""
+    whole = as_given(rules.options())
+    assert not isinstance(restore_options(rules, whole, rules.seats_min), Refusal)
+    for seats in (rules.seats_min - 1, rules.seats_max + 1):
+        refusal = restore_options(rules, whole, seats)
+        assert isinstance(refusal, Refusal)
+        assert refusal.code == "seats-invalid"
 
 
 @over_every_rules

@@ -220,7 +220,8 @@ async def _decode_move(request: Request, match_id: str, raw: Raw) -> Move:
         raise _no_match()
     try:
         return _move_of(rules, raw)
-    except msgspec.ValidationError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # A raw part of a body was only skipped until now: its strings may yet turn out not to be UTF-8.
         raise Problem(
             "malformed-request", f"This is no move of {rules.name}: {error}", params={"at": "$.move"}
         ) from None

@@ -18,6 +18,7 @@ from services.engine.play.live import Live, LiveMatches
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue, restore_options
 from services.engine.rules.kernel import AnyRules, Expire, Move, Refusal
+from services.engine.rules.match import Match
 from services.runtime.clock import Clock
 from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
 
@@ -227,13 +228,10 @@ class Moves:
         command: str,
         request_hash: bytes,
     ) -> Done | Refused | Stale | KeyReused | None:
-        facts = self._decide(live, seat, move, if_match)
-        if not isinstance(facts, tuple):
-            return await self._why_not(live, facts, command, request_hash)
-        after = live.match
-        for fact in facts:
-            after = matches.evolve(after, fact)
-
+        advanced = self._advance(live, seat, move, if_match)
+        if not isinstance(advanced, tuple):
+            return await self._why_not(live, advanced, command, request_hash)
+        facts, after = advanced
         answers: list[bytes] = []
 
         def answer(events: list[Event]) -> bytes:
@@ -260,15 +258,15 @@ class Moves:
             case Conflict():
                 return None
 
-    def _decide(
+    def _advance(
         self, live: Live, seat: int, move: Move, if_match: int | None
-    ) -> tuple[Fact, ...] | Refused | Stale:
+    ) -> tuple[tuple[Fact, ...], Match] | Refused | Stale:
         if if_match is not None and if_match != live.head.version:
             return Stale(live.head.version)
-        decided = matches.decide(live.match, seat, move, live.keys)
-        if isinstance(decided, Refusal):
-            return Refused(decided, matches.legal(live.match, seat))
-        return decided
+        advanced = matches.advance(live.match, seat, move, live.keys)
+        if isinstance(advanced, Refusal):
+            return Refused(advanced, matches.legal(live.match, seat))
+        return advanced
 
     async def _why_not(
         self, live: Live, negative: Refused | Stale, command: str, request_hash: bytes

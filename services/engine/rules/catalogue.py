@@ -67,11 +67,7 @@ def read_options(rules: AnyRules, given: Mapping[str, Any], seats: int) -> Struc
         return Refusal(
             "options-invalid", rules.options_clause, {"option": path.rstrip("`") or None, "reason": reason}
         )
-    if not rules.seats_min <= seats <= rules.seats_max:
-        return Refusal("seats-invalid", f"{rules.options_clause.partition('-')[0]}-1.1", {
-            "seats": seats, "seats_min": rules.seats_min, "seats_max": rules.seats_max
-        })  # fmt: skip
-    return rules.check(options, frozenset(set_here), seats) or options
+    return _seats_refused(rules, seats) or rules.check(options, frozenset(set_here), seats) or options
 
 
 def restore_options(rules: AnyRules, whole: Mapping[str, Any], seats: int) -> Struct | Refusal:
@@ -83,4 +79,12 @@ def restore_options(rules: AnyRules, whole: Mapping[str, Any], seats: int) -> St
         options = msgspec.convert(whole, rules.options)
     except msgspec.ValidationError as error:
         return Refusal("options-invalid", rules.options_clause, {"option": None, "reason": str(error)})
-    return rules.check(options, frozenset(), seats) or options
+    return _seats_refused(rules, seats) or rules.check(options, frozenset(), seats) or options
+
+
+def _seats_refused(rules: AnyRules, seats: int) -> Refusal | None:
+    if rules.seats_min <= seats <= rules.seats_max:
+        return None
+    return Refusal("seats-invalid", f"{rules.options_clause.partition('-')[0]}-1.1", {
+        "seats": seats, "seats_min": rules.seats_min, "seats_max": rules.seats_max
+    })  # fmt: skip

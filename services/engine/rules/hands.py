@@ -15,15 +15,19 @@ Hand = tuple[Card, ...]
 
 def without(held: Hand, card: Card) -> Hand:
     """Take one card out, of two alike the one held longer; where the cards are not known, one of those."""
-    at = held.index(card if card in held else HIDDEN)
+    try:
+        at = held.index(card)
+    except ValueError:
+        at = held.index(HIDDEN)
     return held[:at] + held[at + 1 :]
 
 
 def without_all(held: Hand, cards: Hand) -> Hand:
     """Take several cards out."""
+    left = list(held)
     for card in cards:
-        held = without(held, card)
-    return held
+        left.remove(card if card in left else HIDDEN)
+    return tuple(left)
 
 
 def covered(cards: Sequence[Card]) -> Hand:

@@ -110,6 +110,32 @@ M = TypeVar("M", bound=Move)
 E = TypeVar("E", bound=Fact)
 
 
+class Story(Generic[S, E]):
+    """Facts as they are told while one move is decided, with the state that each of them leaves.
+
+    Consequences read top down this way: tell a fact, look at the state, tell the next.
+    """
+
+    __slots__ = ("_evolve", "_facts", "state")
+
+    def __init__(self, state: S, evolve: Callable[[S, E], S]) -> None:
+        """Begin with nothing told."""
+        self.state = state
+        self._evolve = evolve
+        self._facts: list[E] = []
+
+    def tell(self, *facts: E) -> None:
+        """Let facts happen, in order."""
+        for fact in facts:
+            self.state = self._evolve(self.state, fact)
+            self._facts.append(fact)
+
+    @property
+    def facts(self) -> tuple[E, ...]:
+        """All that was told."""
+        return tuple(self._facts)
+
+
 @dataclass(frozen=True)
 class Rules(Generic[O, S, M, E]):
     """One game at one version of its rules.
@@ -130,6 +156,7 @@ class Rules(Generic[O, S, M, E]):
         legal: the moves that ``decide`` accepts from a seat, in a stable order, `Leave` apart.
         decide: the facts that a move leads to, never none, or a refusal.
         evolve: the state after a fact.
+        story: the same as ``decide``, with the state that the facts lead to, where the game has it at hand.
         observe: what a viewer may see of a state.
         redact: what a viewer may see of a fact.
         turn_seconds: the thinking time of a table that does not choose one (G10); None is none.
@@ -153,6 +180,7 @@ class Rules(Generic[O, S, M, E]):
     evolve: Callable[[S, E], S]
     observe: Callable[[S, Viewer], Struct]
     redact: Callable[[E, Viewer], E]
+    story: Callable[[S, int, M | Leave | Expire, Chance], Story[S, E] | Refusal] | None = None
     turn_seconds: Literal[10, 30] | None = None
     house_rules: Callable[[O], bool] = lambda _: False
 
@@ -161,29 +189,22 @@ class Rules(Generic[O, S, M, E]):
         """The game at its version, as records and ``macao-fair/1`` write it: ``dice-race@1``."""
         return f"{self.name}@{self.version}"
 
+    def advance(
+        self, state: S, seat: int, move: M | Leave | Expire, chance: Chance
+    ) -> tuple[tuple[E, ...], S] | Refusal:
+        """Decide a move and fold what follows: the facts, and the state after the last of them.
+
+        A game that tells its facts as a `Story` has folded them already, and they are not folded again.
+        """
+        if self.story is not None:
+            story = self.story(state, seat, move, chance)
+            return (story.facts, story.state) if isinstance(story, Story) else story
+        facts = self.decide(state, seat, move, chance)
+        if isinstance(facts, Refusal):
+            return facts
+        for fact in facts:
+            state = self.evolve(state, fact)
+        return facts, state
+
 
 AnyRules = Rules[Any, Any, Any, Any]
-
-
-class Story(Generic[S, E]):
-    """Facts as they are told while one move is decided, with the state that each of them leaves.
-
-    Consequences read top down this way: tell a fact, look at the state, tell the next.
-    """
-
-    def __init__(self, state: S, evolve: Callable[[S, E], S]) -> None:
-        """Begin with nothing told."""
-        self.state = state
-        self._evolve = evolve
-        self._facts: list[E] = []
-
-    def tell(self, *facts: E) -> None:
-        """Let facts happen, in order."""
-        for fact in facts:
-            self.state = self._evolve(self.state, fact)
-            self._facts.append(fact)
-
-    @property
-    def facts(self) -> tuple[E, ...]:
-        """All that was told."""
-        return tuple(self._facts)

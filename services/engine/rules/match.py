@@ -22,7 +22,9 @@ from services.engine.rules.kernel import AUDITOR, AnyRules, Expire, Move, Over, 
 
 NO_ROUND: Final = -1
 
-COMMON_FACTS: Final = (MatchStarted, MatchEnded, MatchVoided, ChanceCommitted, ChanceRevealed, SeedRevealed)
+COMMON_FACTS: Final = frozenset({
+    MatchStarted, MatchEnded, MatchVoided, ChanceCommitted, ChanceRevealed, SeedRevealed,
+})  # fmt: skip
 
 
 class UnknownRulesError(Exception):
@@ -85,15 +87,31 @@ def keys_of(match: Match, seed: bytes) -> MatchKeys:
 
 def open_match(match: Match, keys: MatchKeys) -> tuple[Fact, ...]:
     """Return the facts that follow ``match-started`` at once: lots, the first round, the first deal."""
-    return _with_common_facts(match, match.rules.start(match.game, _chance(match, keys)), keys)
+    game, facts = match.game, match.rules.start(match.game, _chance(match, keys))
+    for fact in facts:
+        game = match.rules.evolve(game, fact)
+    return _with_common_facts(match, facts, game, keys)
 
 
 def decide(match: Match, seat: int, move: Move, keys: MatchKeys) -> tuple[Fact, ...] | Refusal:
     """Decide a move under the match's rules; the facts include what every match adds to those of the game."""
+    advanced = advance(match, seat, move, keys)
+    return advanced if isinstance(advanced, Refusal) else advanced[0]
+
+
+def advance(match: Match, seat: int, move: Move, keys: MatchKeys) -> tuple[tuple[Fact, ...], Match] | Refusal:
+    """Decide a move, and return with the facts the match that `evolve` would make of them one after another."""
     if match.over:
         return Refusal("match-over", "G9")
-    facts = match.rules.decide(match.game, seat, move, _chance(match, keys))
-    return facts if isinstance(facts, Refusal) else _with_common_facts(match, facts, keys)
+    advanced = match.rules.advance(match.game, seat, move, _chance(match, keys))
+    if isinstance(advanced, Refusal):
+        return advanced
+    told, game = advanced
+    facts = _with_common_facts(match, told, game, keys)
+    after = match
+    for fact in facts:
+        after = _beside_the_game(after, fact)
+    return facts, replace(after, game=game)
 
 
 def void(match: Match, reason: str, keys: MatchKeys) -> tuple[Fact, ...]:
@@ -103,6 +121,17 @@ def void(match: Match, reason: str, keys: MatchKeys) -> tuple[Fact, ...]:
 
 def evolve(match: Match, fact: Fact) -> Match:
     """Return the match after a fact."""
+    after = _beside_the_game(match, fact)
+    if type(fact) in COMMON_FACTS:
+        return after
+    return replace(after, game=match.rules.evolve(match.game, fact))
+
+
+def _beside_the_game(match: Match, fact: Fact) -> Match:
+    """Take over what a fact changes in every match alike."""
+    if type(fact) not in COMMON_FACTS:
+        draw = getattr(fact, "draw", None)
+        return match if draw is None else replace(match, ops=draw.op + 1)
     match fact:
         case ChanceCommitted():
             return replace(match, round=fact.round, ops=0)
@@ -112,12 +141,8 @@ def evolve(match: Match, fact: Fact) -> Match:
             return replace(match, status="ended", places=fact.places)
         case MatchVoided():
             return replace(match, status="voided")
-        case SeedRevealed() | MatchStarted():
-            return match
         case _:
-            drawn = getattr(fact, "draw", None)
-            game = match.rules.evolve(match.game, fact)
-            return replace(match, game=game, ops=match.ops if drawn is None else drawn.op + 1)
+            return match
 
 
 def fold(facts: Iterable[Fact], catalogue: Catalogue) -> Match:
@@ -157,7 +182,7 @@ def observe(match: Match, viewer: Viewer) -> Struct:
 
 def redact(rules: AnyRules, fact: Fact, viewer: Viewer) -> Fact:
     """Return what a viewer may see of a fact while the match is running."""
-    return fact if isinstance(fact, COMMON_FACTS) else rules.redact(fact, viewer)
+    return fact if type(fact) in COMMON_FACTS else rules.redact(fact, viewer)
 
 
 def move_decoder(rules: AnyRules) -> msgspec.json.Decoder[Any]:
@@ -169,8 +194,11 @@ def _chance(match: Match, keys: MatchKeys) -> FairChance:
     return FairChance(keys, max(match.round, 0), match.ops if match.round != NO_ROUND else 0)
 
 
-def _with_common_facts(match: Match, facts: tuple[Fact, ...], keys: MatchKeys) -> tuple[Fact, ...]:
-    """Put the commitments and reveals of each round around a game's facts, and the end behind them."""
+def _with_common_facts(match: Match, facts: tuple[Fact, ...], game: Any, keys: MatchKeys) -> tuple[Fact, ...]:
+    """Put the commitments and reveals of each round around a game's facts, and the end behind them.
+
+    ``game`` is the game's state after these facts.
+    """
     told: list[Fact] = []
     open_round = match.round
 
@@ -186,7 +214,6 @@ def _with_common_facts(match: Match, facts: tuple[Fact, ...], keys: MatchKeys) -
             told.append(ChanceRevealed(open_round, keys.round_key(open_round).hex()))
         open_round = NO_ROUND
 
-    state = match.game
     for fact in facts:
         draw = getattr(fact, "draw", None)
         if isinstance(fact, RoundStarted):
@@ -196,8 +223,7 @@ def _with_common_facts(match: Match, facts: tuple[Fact, ...], keys: MatchKeys) -
         told.append(fact)
         if isinstance(fact, RoundEnded):
             reveal()
-        state = match.rules.evolve(state, fact)
-    waiting = match.rules.pending(state)
+    waiting = match.rules.pending(game)
     if isinstance(waiting, Over):
         reveal()
         told += (MatchEnded(waiting.places), SeedRevealed(keys.seed.hex()))

@@ -99,6 +99,8 @@ async def list_tables(
 ) -> TablePage:
     """Return public tables, the newest first."""
     before = _table_in(cursor)
+    if game is not None and "\0" in game:
+        raise Problem("malformed-request", "No game has such a name.")  # and PostgreSQL cannot hold it
     board = request.the(Board)
     tables = await board.page(game=game, state=wanted_state, before=before, limit=limit + 1)
     caller = await request.caller()

@@ -216,7 +216,7 @@ def initial(options: Options, seats: int) -> State:
 
 def start(state: State, chance: Chance) -> tuple[Event, ...]:
     """Draw the first player by lot, and deal (CP-1.3)."""
-    story = Tale(state, evolve)
+    story: Tale = Story(state, evolve)
     draw = chance.lot(0, tuple(range(state.seats)))
     story.tell(LotDrawn("starter", draw.result, draw))
     _deal(story, draw.result, chance)
@@ -304,7 +304,8 @@ PENALTIES: Final = {
 }
 FOURS: Final = frozenset(card for card in CARDS if rank_of(card) == "4")
 RANK_MATES: Final = {
-    card: tuple(mate for mate in PACK if mate != card and rank_of(mate) == rank_of(card)) for card in CARDS
+    card: frozenset(mate for mate in PACK if mate != card and rank_of(mate) == rank_of(card))
+    for card in CARDS
 }
 
 
@@ -353,15 +354,14 @@ def legal(state: State, seat: int) -> tuple[Move, ...]:
     """
     moves: list[Move] = []
     if seat == state.turn:
-        fitting = _fitting(state)
-        _add_plays(moves, state, fitting)
+        may_call = _add_plays(moves, state)
         if state.skips:
             moves.append(SitOut())
         elif state.penalty:
             moves.append(Take())
         elif state.options.voluntary_draw or not moves:  # CP-2.3
             moves.append(Draw())
-        if _may_call_before(state, fitting):
+        if may_call:
             moves.append(Call())
     if state.silent and state.turn != NOBODY:
         if seat in state.silent:
@@ -370,18 +370,29 @@ def legal(state: State, seat: int) -> tuple[Move, ...]:
     return tuple(moves)
 
 
-def _add_plays(moves: list[Move], state: State, fitting: frozenset[Card]) -> None:
+def _add_plays(moves: list[Move], state: State) -> bool:
+    """Add the plays of the player on turn, and say whether one of them leaves one card and may be called (CP-6.5)."""
+    may_call = False
     hand = state.hands[state.turn]
     several = state.options.several_at_once
-    with_call = 0 if state.called else len(hand) - 1  # a play of so many cards leaves one (CP-6.5)
-    for card in hand:
-        if card in fitting:
-            alike = tuple([mate for mate in RANK_MATES[card] if mate in hand]) if several else ()
-            moves += _plays_beginning_with(card, alike, with_call if with_call <= len(alike) + 1 else 0)
+    with_call = 0 if state.called else len(hand) - 1  # a play of so many cards leaves one
+    for card in filter(_fitting(state).__contains__, hand):
+        alike = () if not several or RANK_MATES[card].isdisjoint(hand) else _rank_mates(card, hand)
+        if 0 < with_call <= 1 + len(alike):
+            may_call = True
+            moves += _plays_beginning_with(card, alike, with_call)
+        else:
+            moves += _plays_beginning_with(card, alike)
+    return may_call
+
+
+def _rank_mates(card: Card, hand: Hand) -> Hand:
+    """Return the other cards of its rank in a hand, always in the same order."""
+    return tuple(sorted(RANK_MATES[card].intersection(hand)))
 
 
 @cache  # there are few answers, and a random player asks for them at every turn
-def _plays_beginning_with(card: Card, alike: Hand, with_call: int) -> tuple[Play, ...]:
+def _plays_beginning_with(card: Card, alike: Hand, with_call: int = 0) -> tuple[Play, ...]:
     """Return the plays of a card alone, and with others of its rank: every choice of these, with each of them last.
 
     With an ace comes every suit, and a play of ``with_call`` cards comes with the call and without.
@@ -398,27 +409,18 @@ def _plays_beginning_with(card: Card, alike: Hand, with_call: int) -> tuple[Play
     )
 
 
-def _may_call_before(state: State, fitting: frozenset[Card]) -> bool:
-    """Say whether the player on turn may call in advance: a play open to the player would leave one card (CP-6.5)."""
-    hand = state.hands[state.turn]
-    size = len(hand) - 1
-    if state.called or size < 1 or size > len(SUITS):
-        return False
-    if size == 1:
-        return any(card in fitting for card in hand)
-    return state.options.several_at_once and any(
-        card in fitting and sum(other[0] == card[0] for other in hand) >= size
-        for card in hand
-        if card not in JOKERS  # CP-5.3
-    )
-
-
 def decide(state: State, seat: int, move: AnyMove, chance: Chance) -> tuple[Event, ...] | Refusal:
     """Carry a move out, with all that follows from it, or say why it cannot be."""
+    story = tell(state, seat, move, chance)
+    return story.facts if isinstance(story, Story) else story
+
+
+def tell(state: State, seat: int, move: AnyMove, chance: Chance) -> Tale | Refusal:
+    """Tell what follows from a move, or say why it cannot be made."""
     refusal = _refuse(state, seat, move)
     if refusal:
         return refusal
-    story = Tale(state, evolve)
+    story: Tale = Story(state, evolve)
     match move:
         case Play():
             _play(story, seat, move, chance)
@@ -441,7 +443,7 @@ def decide(state: State, seat: int, move: AnyMove, chance: Chance) -> tuple[Even
             _eliminate(story, seat, "timeout", chance)
         case _:
             assert_never(move)
-    return story.facts
+    return story
 
 
 # Why not
@@ -450,6 +452,10 @@ def decide(state: State, seat: int, move: AnyMove, chance: Chance) -> tuple[Even
 def _refuse(state: State, seat: int, move: AnyMove) -> Refusal | None:
     if state.turn == NOBODY:
         return Refusal("match-over", "G9")
+    if isinstance(move, Play) and seat == state.turn:
+        return _refuse_play(state, move)
+    if isinstance(move, Draw) and seat == state.turn:
+        return _refuse_draw(state)
     if isinstance(move, Catch):
         return _refuse_catch(state, seat, move.seat)
     if state.places[seat]:
@@ -460,10 +466,6 @@ def _refuse(state: State, seat: int, move: AnyMove) -> Refusal | None:
         return _refuse_call(state, seat)
     if seat != state.turn:
         return Refusal("not-your-turn", "CP-2.1", {"turn": state.turn})
-    if isinstance(move, Play):
-        return _refuse_play(state, move)
-    if isinstance(move, Draw):
-        return _refuse_draw(state)
     if isinstance(move, Take) and not state.penalty:
         return Refusal("nothing-to-take", "CP-4.1")
     if isinstance(move, SitOut) and not state.skips:
@@ -474,7 +476,7 @@ def _refuse(state: State, seat: int, move: AnyMove) -> Refusal | None:
 def _refuse_play(state: State, move: Play) -> Refusal | None:
     hand = state.hands[state.turn]
     for card in move.cards:
-        if move.cards.count(card) > hand.count(card):
+        if card not in hand or move.cards.count(card) > 1:  # there is one of each
             return Refusal("card-not-in-hand", "CP-2.1", {"card": card})
     if not move.cards:
         return Refusal("card-not-in-hand", "CP-2.1")
@@ -520,7 +522,7 @@ def _refuse_draw(state: State) -> Refusal | None:
 
 
 def _refuse_call(state: State, seat: int) -> Refusal | None:
-    if seat in state.silent or (seat == state.turn and _may_call_before(state, _fitting(state))):
+    if seat in state.silent or (seat == state.turn and _add_plays([], state)):
         return None
     return Refusal("call-not-owed", "CP-6.5", {"cards_left": len(state.hands[seat])})
 
@@ -562,7 +564,7 @@ def _take_effect(story: Tale, seat: int, cards: Hand, suit: Suit | None) -> None
         story.tell(PenaltyStacked(seat, added, state.penalty + added))
     elif state.penalty:
         story.tell(PenaltyCancelled(seat, state.penalty))  # CP-8.1: nothing but a seven comes here
-    elif rank_of(cards[0]) == "4":
+    elif cards[0] in FOURS:
         story.tell(SkipStacked(seat, len(cards), state.skips + len(cards)))
     elif suit:
         story.tell(SuitCalled(seat, suit))  # CP-2.5
@@ -570,8 +572,9 @@ def _take_effect(story: Tale, seat: int, cards: Hand, suit: Suit | None) -> None
 
 def _new_direction(state: State, cards: Hand) -> Literal["clockwise", "counter-clockwise"] | None:
     """Each king turns the direction, as long as more than two are in before the play (CP-8.3, CP-8.7)."""
-    kings = len(cards) if rank_of(cards[0]) == "K" else 0
-    if not state.options.king_reverses or kings % 2 == 0 or state.playing < FEWEST_TO_TURN:
+    if not state.options.king_reverses or rank_of(cards[0]) != "K":
+        return None
+    if len(cards) % 2 == 0 or state.playing < FEWEST_TO_TURN:
         return None
     return "counter-clockwise" if state.step == 1 else "clockwise"
 
@@ -663,15 +666,15 @@ def evolve(state: State, event: Event) -> State:
     """Return the state after a fact."""
     match event:
         case Played():
-            return _turn_passes(_played(state, event))
+            return _played(state, event)
         case Drew():
             return _turn_passes(_drawn(state, event.seat, event.cards))
+        case SuitCalled():
+            return replace(state, suit=event.suit)
         case PenaltyStacked():
             return replace(state, penalty=event.total)
         case PenaltyTaken():
             return _turn_passes(replace(_drawn(state, event.seat, event.cards), penalty=0))
-        case SuitCalled():
-            return replace(state, suit=event.suit)
         case MacaoCalled():
             if event.seat in state.silent:
                 return replace(state, silent=_seats_without(state.silent, event.seat))
@@ -720,21 +723,29 @@ def evolve(state: State, event: Event) -> State:
 
 
 def _played(state: State, event: Played) -> State:
+    """The cards lie on the pile, and the turn passes; of all facts the most frequent, so it is all one change."""
     hand = without_all(state.hands[event.seat], event.cards)
+    hands = _with(state.hands, event.seat, hand)
+    step = state.step if event.direction is None else 1 if event.direction == "clockwise" else -1
+    turn = _next_turn(hands, state.turn, step)
+    silent = state.silent
+    if len(hand) == 1 and not state.called:
+        silent = (*silent, event.seat)
     new_low = len(hand) < state.low
-    owes_the_word = len(hand) == 1 and not state.called
     return replace(
         state,
-        hands=_with(state.hands, event.seat, hand),
+        hands=hands,
         pile=state.pile + event.cards,
         laid_by=event.seat,
         suit="",
-        step=state.step if event.direction is None else 1 if event.direction == "clockwise" else -1,
-        silent=(*state.silent, event.seat) if owes_the_word else state.silent,
+        step=step,
+        turn=turn,
+        called=False,
+        silent=_seats_without(silent, turn) if silent else (),
         penalty=0 if state.closing else state.penalty,
         closing=state.closing or (state.options.points_limit is not None and not hand),
         low=len(hand) if new_low else state.low,
-        idle=-1 if new_low else state.idle,
+        idle=0 if new_low else state.idle + 1,
     )
 
 
@@ -765,17 +776,24 @@ def _low_anew(state: State) -> State:
 
 def _turn_passes(state: State) -> State:
     """The turn ends and the next player's starts (CP-2.1), who can no longer be caught (CP-6.2)."""
-    turn = state.turn
-    for _ in range(state.seats):
-        turn = (turn + state.step) % state.seats
-        if state.hands[turn]:
-            break
+    turn = _next_turn(state.hands, state.turn, state.step)
     silent = _seats_without(state.silent, turn) if state.silent else ()
     return replace(state, turn=turn, called=False, silent=silent, idle=state.idle + 1)
 
 
+def _next_turn(hands: tuple[Hand, ...], turn: int, step: int) -> int:
+    """Return the next seat that has cards, in the direction of play."""
+    for _ in hands:
+        turn = (turn + step) % len(hands)
+        if hands[turn]:
+            break
+    return turn
+
+
 def _with(values: tuple[Any, ...], seat: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:seat], value, *values[seat + 1 :])
+    changed = list(values)
+    changed[seat] = value
+    return tuple(changed)
 
 
 def _seats_without(seats: tuple[int, ...], seat: int) -> tuple[int, ...]:
@@ -900,6 +918,7 @@ CARDS_PLACES = Rules(
     legal=legal,
     decide=decide,
     evolve=evolve,
+    story=tell,
     observe=observe,
     redact=redact,
     turn_seconds=30,  # G10
