@@ -49,12 +49,18 @@ class Engine:
             headers.setdefault("Idempotency-Key", uuid4().hex)
         return await self.http.request(method, path, json=body, headers=headers)
 
-    async def start(self, players: int = 2, options: dict[str, Any] | None = None, **settings: Any) -> str:
-        """Commit to and start a match of dice-race among ``p_0``, ``p_1``, …, and return its id."""
-        asked = {"game": "dice-race", "seats": players, "options": options or {"first": 0}}
+    async def start(
+        self,
+        players: int = 2,
+        options: dict[str, Any] | None = None,
+        game: str = "dice-race",
+        **settings: Any,
+    ) -> str:
+        """Commit to and start a match among ``p_0``, ``p_1``, …, and return its id."""
+        asked = {"game": game, "seats": players, "options": options or {"first": 0}}
         committed = (await self.as_("lobby", "POST", "/v1/commitments", asked)).json()
         body = {
-            "match_id": committed["match_id"], "table_id": "t_1", "game": "dice-race", "options": committed["options"],
+            "match_id": committed["match_id"], "table_id": "t_1", "game": game, "options": committed["options"],
             "seats": [{"player": f"p_{seat}"} for seat in range(players)], "rated": True, **settings,
         }  # fmt: skip
         started = await self.as_("lobby", "POST", "/v1/matches", body)

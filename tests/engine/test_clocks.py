@@ -113,3 +113,17 @@ async def test_of_two_engines_one_lets_the_clock_run_out(
             types = [event["type"] for event in await engine.events(match)]
             assert types.count("player-eliminated") == 1
             assert types.count("match-ended") == 1
+
+
+async def test_a_new_round_gives_its_whole_time_to_who_was_on_turn_before(
+    engine: Engine, clock: TestClock
+) -> None:
+    """The bank leaves while the last of the others is to stake: in the next coup the same seat is the first to."""
+    match = await engine.start(3, game="cards-bank", options={"first_bank": 0}, turn_seconds=10)
+    await engine.move(match, "p_1", {"type": "stake", "amount": 1})
+    clock.turn(9)
+    assert (await engine.view(match))["clock"]["seat"] == 2
+    left = await engine.as_("p_0", "POST", f"/v1/matches/{match}/moves", {"move": {"type": "leave"}})
+    assert (left.status_code, left.json()["turn"]) == (200, 2)
+    view = await engine.view(match)
+    assert (view["clock"]["seat"], view["clock"]["deadline_ms"]) == (2, clock.at_ms + 10_000)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.engine.conftest import Engine
+from tests.engine.conftest import Engine, running
 
 
 async def finish(engine: Engine, match: str) -> None:
@@ -74,7 +74,9 @@ async def test_completed_options_do_not_get_around_the_number_of_seats(engine: E
         assert (answer.status_code, answer.json()["code"]) == (422, "seats-invalid")
 
 
-@pytest.mark.parametrize("move", [b'{"type": "roll\xff"}', b'{"\xff": 1}', b'"\xff"', b'{"type": "roll", "\xff": 1}'])
+@pytest.mark.parametrize(
+    "move", [b'{"type": "roll\xff"}', b'{"\xff": 1}', b'"\xff"', b'{"type": "roll", "\xff": 1}']
+)
 async def test_a_move_that_is_not_utf_8_cannot_be_read(engine: Engine, move: bytes) -> None:
     match = await engine.start()
     token = engine.platform.tokens.access_token("p_0", frozenset({"play"}))
@@ -101,6 +103,9 @@ async def test_a_private_match_is_for_its_players_until_it_is_over(engine: Engin
     for path in ("", "/events", "/stream", "/state?at=1", "/record", "/audit"):
         assert (await engine.as_("p_9", "GET", f"/v1/matches/{match}{path}")).status_code == 404
         assert (await engine.as_(None, "GET", f"/v1/matches/{match}{path}")).status_code == 404
+    for move in ({"type": "leave"}, {"type": "roll"}, {"type": "no-such-move"}):
+        answer = await engine.as_("p_9", "POST", f"/v1/matches/{match}/moves", {"move": move})
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found"), "nor does a refusal tell"
     assert (await engine.view(match, "p_1"))["your_seat"] == 1
     await finish(engine, match)
     assert (await engine.as_(None, "GET", f"/v1/matches/{match}/record")).status_code == 200
@@ -154,8 +159,6 @@ async def test_of_many_who_move_at_one_version_one_does(engine: Engine) -> None:
 
 
 async def test_two_engines_share_a_match(engine: Engine, database: str, redis_url: str) -> None:
-    from tests.engine.conftest import running
-
     match = await engine.start(options={"first": 0, "target": 15, "chips_to_win": 1})
     async with running(database, redis_url, engine.clock) as other:
         for turn in range(40):
@@ -168,6 +171,30 @@ async def test_two_engines_share_a_match(engine: Engine, database: str, redis_ur
             assert answer.status_code == 200, answer.text
         assert (await engine.view(match))["status"] == "ended"
         assert (await engine.events(match)) == (await other.events(match))
+
+
+async def test_a_reader_that_brings_the_match_forward_makes_no_move_stale(
+    engine: Engine, database: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has moved; while this one looks whether the next move is a retry, somebody reads the match."""
+    match = await engine.start(options={"first": 0, "target": 15})
+    before = (await engine.view(match))["version"]
+    async with running(database, redis_url, engine.clock) as other:
+        moved = await other.move(match, "p_0", {"type": "roll"})
+    log = engine.platform.log
+    find_command = log.find_command
+
+    async def find_while_somebody_reads(command: str) -> object:
+        found = await find_command(command)
+        assert (await engine.view(match))["version"] > before
+        return found
+
+    monkeypatch.setattr(log, "find_command", find_while_somebody_reads)
+    headers = {"If-Match": f'"{moved.json()["version"]}"'}
+    answer = await engine.as_(
+        "p_0", "POST", f"/v1/matches/{match}/moves", {"move": {"type": "roll"}}, **headers
+    )
+    assert answer.status_code == 200, answer.text
 
 
 async def test_events_come_as_pages_and_as_lines(engine: Engine) -> None:

@@ -150,9 +150,11 @@ class BotPlayer:
         del self._wants[want.seat]
         done = await self._send(want.seat, want.move)
         match done:
-            case Done() | Stale() | KeyReused():
-                pass  # what happened instead, here or elsewhere, is read next
-            case Busy():
+            case Done() | KeyReused():
+                pass  # what happened, here or elsewhere, is read next
+            case Stale() if done.version != self._version:
+                pass  # the same
+            case Stale() | Busy():
                 self._wants[want.seat] = want
                 await asyncio.sleep(BUSY_SECONDS)
             case Refused():

@@ -99,6 +99,7 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     caller = await request.caller()
     wanted = await _decode_move(request, match_id, data.move)
     if if_match is None and not wanted.ANY_VERSION:
+        await watched(request, match_id)
         raise Problem("version-missing")
     done = await request.the(Moves).move(
         match_id,
@@ -124,6 +125,7 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
         case KeyReused():
             raise Problem("idempotency-key-reused")
         case NotAPlayer():
+            await watched(request, match_id)  # whoever may not see a private match is not told that it exists
             raise Problem("not-a-player")
         case NoSuchMatch():
             raise _no_match()
@@ -221,6 +223,7 @@ async def _decode_move(request: Request, match_id: str, raw: Raw) -> Move:
     try:
         return _move_of(rules, raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        await watched(request, match_id)
         # A raw part of a body was only skipped until now: its strings may yet turn out not to be UTF-8.
         raise Problem(
             "malformed-request", f"This is no move of {rules.name}: {error}", params={"at": "$.move"}

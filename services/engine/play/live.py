@@ -15,6 +15,7 @@ from services.contracts.chain import SALT_BYTES
 from services.contracts.envelope import Draft, Event, Head, chain
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft, fact_of
+from services.contracts.events.match import RoundStarted
 from services.contracts.ids import MATCH
 from services.engine.play.commitments import Commitments
 from services.engine.rules import match as matches
@@ -160,7 +161,7 @@ class LiveMatches:
                 live.head = event.head
                 live.last_at_ms = event.at_ms
         if live.head == events[-1].head:
-            _set_clock(live, events[0])
+            _set_clock(live, events[0], facts)
 
     def _forget_some(self) -> None:
         for known in list(self._live)[: max(0, len(self._live) - LIVE_MATCHES_MAX)]:
@@ -168,11 +169,13 @@ class LiveMatches:
                 del self._live[known]
 
 
-def _set_clock(live: Live, first: Event) -> None:
-    """See who must decide now, and since when, after a command that begins with ``first``."""
+def _set_clock(live: Live, first: Event, facts: Sequence[Fact]) -> None:
+    """See who must decide now, and since when, after a command that begins with ``first`` and has led to ``facts``."""
     waiting = matches.pending(live.match)
     turn = waiting.turn if waiting else None
-    if turn != live.turn or not _is_aside(live, first):
+    # In a new round it is another decision, even if somebody's leaving or call has brought it to the same seat.
+    begun = any(isinstance(fact, RoundStarted) for fact in facts)
+    if turn != live.turn or begun or not _is_aside(live, first):
         live.turn_since_ms = first.at_ms
     live.turn = turn
 

@@ -228,9 +228,10 @@ class Moves:
         command: str,
         request_hash: bytes,
     ) -> Done | Refused | Stale | KeyReused | None:
+        decided_at = live.head
         advanced = self._advance(live, seat, move, if_match)
         if not isinstance(advanced, tuple):
-            return await self._why_not(live, advanced, command, request_hash)
+            return await self._why_not(live, decided_at, advanced, command, request_hash)
         facts, after = advanced
         answers: list[bytes] = []
 
@@ -269,14 +270,22 @@ class Moves:
         return advanced
 
     async def _why_not(
-        self, live: Live, negative: Refused | Stale, command: str, request_hash: bytes
+        self,
+        live: Live,
+        decided_at: Head,
+        negative: Refused | Stale,
+        command: str,
+        request_hash: bytes,
     ) -> Done | Refused | Stale | KeyReused | None:
-        """Before saying no, see whether this is a retry of what was done, and whether others have moved meanwhile."""
+        """Before saying no, see whether this is a retry of what was done, and whether others have moved meanwhile.
+
+        None: the match is further than where the no was decided, so it has to be decided anew. Readers may have
+        brought the live match forward at any moment since, as they do not hold its lock.
+        """
         known = await self._log.find_command(command)
         if known is not None:
             if known.request_hash != request_hash:
                 return KeyReused()
             return Done(known.answer, known.version, replayed=True)
-        seen = live.head
         await self._live.catch_up(live)
-        return negative if live.head == seen else None
+        return negative if live.head == decided_at else None
