@@ -43,8 +43,9 @@ async def test_a_retry_makes_no_second_guest(lobby_app):
 
 
 async def test_a_key_that_could_be_guessed_is_refused_where_the_answer_holds_a_token(lobby_app):
-    answer = await create(lobby_app, key="1")
-    assert (answer.status_code, answer.json()["code"]) == (400, "idempotency-key-malformed")
+    for key in ("1", '"eighteen-letters-x"'):
+        answer = await create(lobby_app, key=key)
+        assert (answer.status_code, answer.json()["code"]) == (400, "idempotency-key-malformed")
 
 
 async def test_refresh_tokens_rotate_and_a_second_use_ends_the_session(lobby_app):

@@ -269,7 +269,7 @@ async def test_the_list_has_pages_and_filters(lobby_app):
         cursor = page["next"]
     assert pages == [expected[:3], expected[3:]]
     assert (await ana.get("/tables?game=whist")).json() == {"items": [], "next": None}
-    for bad in ("cursor=x", "cursor=%ff", "limit=0", "limit=101", "state=odd"):
+    for bad in ("game=%00", "cursor=x", "cursor=%ff", "limit=0", "limit=101", "state=odd"):
         answer = await ana.get(f"/tables?{bad}")
         assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request"), bad
 

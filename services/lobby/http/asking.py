@@ -6,7 +6,7 @@ from typing import Final
 
 from services.runtime.names import RULES, fault_of, tidied
 from services.runtime.tokens.caller import Caller
-from services.runtime.web.idempotency import HEADER, REPLAYED, Command
+from services.runtime.web.idempotency import HEADER, REPLAYED, Command, key_of
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 
@@ -46,7 +46,8 @@ async def anonymous_command(request: Request, actor: str) -> Command | None:
     Raises:
         Problem: ``idempotency-key-malformed``, also for a key that could be guessed.
     """
-    key = request.headers.get(HEADER)
+    # Without the quotes that it may come in, as it is used later.
+    key = key_of(request.header(HEADER.lower().encode()))
     if key is not None and len(key) < ANONYMOUS_KEY_MIN:
         raise Problem(
             "idempotency-key-malformed",
