@@ -110,5 +110,5 @@ def test_an_ace_asks_for_its_suit():
     said = macao(
         "play", "cards-places", "--against", "people", "--seed", "0", typed="\n2\nx\nhearts\n\n"
     ).stdout
-    assert said.count("Which suit? Type c to ♣ clubs") == 2
+    assert said.count("Which suit? Type c for ♣ clubs") == 2
     assert "Seat 2 calls hearts" in said

@@ -130,7 +130,8 @@ class Session:
             isinstance(entry, Play) and entry.suit and entry.cards[0] == move.cards[0] for entry in legal
         )
         while calls:
-            line = self._screen.ask(scene, f"Which suit? Type {menu.what_to_type(SUITS)}.")
+            choices = "; ".join(f"{item.keys} for {item.does}" for item in SUITS)
+            line = self._screen.ask(scene, f"Which suit? Type {choices}.")
             suit = cast("Any", read_suit(line))
             if suit is not None:
                 return replace(move, suit=suit)
