@@ -6,7 +6,6 @@ what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -21,11 +20,33 @@ class ProblemKind(Struct, frozen=True):
     advice: str
 
 
-def _catalogue(*kinds: ProblemKind) -> Mapping[str, ProblemKind]:
+def _catalogue(*kinds: ProblemKind) -> dict[str, ProblemKind]:
     return {kind.code: kind for kind in kinds}
 
 
-PROBLEMS: Final = _catalogue(
+RULE_PROBLEMS: Final = _catalogue(
+    ProblemKind("match-over", 409, "The match is over", "Look at the record, or play another."),
+    ProblemKind("already-out", 409, "You already have a place in this match", "Nothing is left to do."),
+    ProblemKind("not-your-turn", 409, "It is not your turn", "Wait until the match names your seat in to_act."),
+    ProblemKind("move-not-offered", 422, "This game has no such move now", "legal lists what can be played."),
+    ProblemKind("must-roll-first", 409, "The first roll is compulsory", "Roll at least once before you stand."),
+    ProblemKind("stake-out-of-range", 422, "The stake is outside its range", "legal gives the smallest and the largest stake."),
+    ProblemKind("card-not-in-hand", 422, "You do not hold this card", "Lay cards of your own hand, each as often as you hold it."),
+    ProblemKind("card-does-not-fit", 422, "This card does not fit", "The clause says what may be laid now; legal lists it."),
+    ProblemKind("cards-not-together", 422, "These cards do not go in one play", "Lay one card, or several of one rank where the table plays so."),
+    ProblemKind("suit-missing", 422, "An ace calls a suit", "Send suit with the play: C, D, H or S."),
+    ProblemKind("suit-not-offered", 422, "This card calls no suit", "Send suit with an ace only."),
+    ProblemKind("draw-not-offered", 422, "You cannot draw now", "legal lists what can be done instead."),
+    ProblemKind("already-drew", 422, "You have drawn in this turn", "Lay a card, or pass."),
+    ProblemKind("must-draw-first", 422, "You cannot pass before drawing", "Draw a card, or lay one."),
+    ProblemKind("nothing-to-take", 422, "No penalty is open", "Lay a card, or draw."),
+    ProblemKind("nothing-to-sit-out", 422, "There is nothing to sit out", "Lay a card, or draw."),
+    ProblemKind("call-not-owed", 409, "Nobody waits for this call", "Call when legal lists it, and send a play without it otherwise."),
+    ProblemKind("not-catchable", 409, "This player cannot be caught now", "Watch for catchable in the view."),
+)  # fmt: skip
+"""What the rules of the games refuse with; each comes with a clause."""
+
+PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     # What a client sent could not be read.
     ProblemKind("malformed-request", 400, "The request cannot be read", "Compare the body with the schema of the endpoint."),
     ProblemKind("unsupported-media-type", 415, "The body is not JSON", "Send Content-Type: application/json."),
@@ -71,25 +92,6 @@ PROBLEMS: Final = _catalogue(
     # Matches, outside the rules of a game.
     ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),
     ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),
-    # The rules.
-    ProblemKind("match-over", 409, "The match is over", "Look at the record, or play another."),
-    ProblemKind("already-out", 409, "You already have a place in this match", "Nothing is left to do."),
-    ProblemKind("not-your-turn", 409, "It is not your turn", "Wait until the match names your seat in to_act."),
-    ProblemKind("move-not-offered", 422, "This game has no such move now", "legal lists what can be played."),
-    ProblemKind("must-roll-first", 409, "The first roll is compulsory", "Roll at least once before you stand."),
-    ProblemKind("stake-out-of-range", 422, "The stake is outside its range", "legal gives the smallest and the largest stake."),
-    ProblemKind("card-not-in-hand", 422, "You do not hold this card", "Lay cards of your own hand, each as often as you hold it."),
-    ProblemKind("card-does-not-fit", 422, "This card does not fit", "The clause says what may be laid now; legal lists it."),
-    ProblemKind("cards-not-together", 422, "These cards do not go in one play", "Lay one card, or several of one rank where the table plays so."),
-    ProblemKind("suit-missing", 422, "An ace calls a suit", "Send suit with the play: C, D, H or S."),
-    ProblemKind("suit-not-offered", 422, "This card calls no suit", "Send suit with an ace only."),
-    ProblemKind("draw-not-offered", 422, "You cannot draw now", "legal lists what can be done instead."),
-    ProblemKind("already-drew", 422, "You have drawn in this turn", "Lay a card, or pass."),
-    ProblemKind("must-draw-first", 422, "You cannot pass before drawing", "Draw a card, or lay one."),
-    ProblemKind("nothing-to-take", 422, "No penalty is open", "Lay a card, or draw."),
-    ProblemKind("nothing-to-sit-out", 422, "There is nothing to sit out", "Lay a card, or draw."),
-    ProblemKind("call-not-owed", 409, "Nobody waits for this call", "Call when legal lists it, and send a play without it otherwise."),
-    ProblemKind("not-catchable", 409, "This player cannot be caught now", "Watch for catchable in the view."),
     # The service itself.
     ProblemKind("rate-limited", 429, "Too many requests", "Wait as long as Retry-After says."),
     ProblemKind("unavailable", 503, "The service cannot do this just now", "Try again with the same Idempotency-Key."),

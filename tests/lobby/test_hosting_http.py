@@ -51,12 +51,14 @@ async def test_a_bot_has_a_level(lobby_app, body):
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
 
 
-async def test_without_its_bot_a_table_is_rated_again(lobby_app):
+async def test_where_a_bot_has_sat_nothing_is_rated_any_more(lobby_app):
+    """CP-9.1: also when the bot has left again, and whatever the settings say."""
     ana = await lobby_app.guest()
     table = await lobby_app.table(ana)
     path = f"/tables/{table['id']}"
     assert not (await ana.post(f"{path}/bots", {"level": "casual"})).json()["rated"]
-    assert (await ana.ask("DELETE", f"{path}/seats/1")).json()["rated"]
+    assert not (await ana.ask("DELETE", f"{path}/seats/1")).json()["rated"]
+    assert not (await ana.ask("PATCH", path, {"rated": True})).json()["rated"]
 
 
 async def test_a_table_with_nothing_but_bots_closes(lobby_app):

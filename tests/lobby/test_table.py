@@ -187,10 +187,10 @@ def test_a_new_commitment_sets_every_seed_back():
     assert (table.state, table.match, table.commitment) == ("open", "m_1", SECOND)
 
 
-def test_a_table_with_a_bot_is_not_rated_while_it_sits_there():
+def test_a_table_is_not_rated_once_a_bot_has_sat_there():
     assert fold(OPENED).rated
     assert not fold([*OPENED, BOT]).rated
-    assert fold([*OPENED, BOT, PlayerLeft(1, "bot", "removed")]).rated
+    assert not fold([*OPENED, BOT, PlayerLeft(1, "bot", "removed")]).rated
     assert fold([*OPENED, BOT]).seats[1] == Seat("bot", "-", "sharp")
 
 

@@ -47,6 +47,7 @@ class Model:
     quick: bool
     clock: int | None = None
     rated: bool = True
+    bot_sat: bool = False
     state: str = "open"
     matches: int = 0
     seeds: dict = field(default_factory=dict)
@@ -134,6 +135,7 @@ class Model:
             return why or no_chair
         self.chairs[chair] = name
         self.bots[name] = level
+        self.bot_sat = True
         return None
 
     def remove(self, who, chair):
@@ -189,6 +191,7 @@ class Model:
             return "seats-empty"
         self.chairs = sitting + fill
         self.bots |= dict.fromkeys(fill, "casual")
+        self.bot_sat = self.bot_sat or bool(fill)
         self.play()
         return None
 
@@ -340,7 +343,7 @@ class Tables(RuleBasedStateMachine):
         assert len(table.seats) == table.settings.seats
         assert table.settings.turn_seconds == model.clock
         assert table.settings.invite_hash == model.code
-        assert table.rated == (model.rated and not model.bots)
+        assert table.rated == (model.rated and not model.bot_sat)
         if model.state == "open":
             assert table.commitment is not None and table.commitment.match != table.match
 

@@ -8,9 +8,10 @@ import msgspec
 from litestar import Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, Parameter
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 from services.contracts.ids import MATCH, is_id
+from services.contracts.problems import RULE_PROBLEMS
 from services.engine.live.match_stream import MatchSource
 from services.engine.play.live import Live
 from services.engine.play.moves import (
@@ -30,6 +31,7 @@ from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import REPLAYED
+from services.runtime.web.operations import KeyedAtVersion
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -44,7 +46,13 @@ _encode: Final = msgspec.json.Encoder().encode
 class MoveRequest(Body, frozen=True):
     """A move, as ``legal`` lists it: ``{"type": "roll"}``, ``{"type": "stake", "amount": 2}``; or a leave."""
 
-    move: Raw
+    move: Annotated[
+        Raw,
+        Meta(
+            description="One of `legal`, with a stake's amount chosen from its range; or a leave.",
+            examples=[{"type": "roll"}, {"type": "stake", "amount": 2}, {"type": "leave"}],
+        ),
+    ]
 
 
 @get(
@@ -67,6 +75,7 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
     guards=[needs("play")],
     tags=["matches"],
     operation_id="move",
+    operation_class=KeyedAtVersion,
     summary="Make a move",
     responses={
         200: ResponseSpec(
@@ -78,12 +87,7 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
             "version-missing",
             "stale-version",
             "idempotency-key-reused",
-            "match-over",
-            "already-out",
-            "not-your-turn",
-            "move-not-offered",
-            "must-roll-first",
-            "stake-out-of-range",
+            *RULE_PROBLEMS,
         ),
     },
 )

@@ -16,6 +16,7 @@ from services.engine.rules.kernel import Refusal
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.idempotency import REPLAYED
+from services.runtime.web.operations import Keyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -66,6 +67,7 @@ class CommitmentPage(Struct, frozen=True):
     guards=[needs("service")],
     tags=["internal"],
     operation_id="commit",
+    operation_class=Keyed,
     responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid"),
     summary="Commit to the chance of a match",
 )
@@ -120,6 +122,7 @@ async def list_commitments(
     guards=[needs("service")],
     tags=["internal"],
     operation_id="start_match",
+    operation_class=Keyed,
     status_code=200,
     responses=refusals(
         "not-found", "unknown-game", "options-invalid", "seats-invalid", "idempotency-key-reused"

@@ -16,6 +16,7 @@ from services.runtime.players import Player
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.limiting import address_of, spend
+from services.runtime.web.operations import OptionallyKeyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -49,6 +50,7 @@ class PasswordRequest(Body, frozen=True):
     "/players",
     tags=["players"],
     operation_id="create_player",
+    operation_class=OptionallyKeyed,
     summary="Become a guest",
     responses=refusals("name-invalid", "rate-limited", *KEY_REFUSALS),
 )
@@ -86,6 +88,7 @@ async def get_me(request: Request) -> Player:
     guards=[needs("play")],
     tags=["players"],
     operation_id="add_credential",
+    operation_class=OptionallyKeyed,
     summary="Become an account",
     responses=refusals(
         "name-invalid", "name-taken", "password-invalid", "already-account", "sign-in-needed", "rate-limited",

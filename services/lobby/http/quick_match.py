@@ -13,6 +13,7 @@ from services.lobby.tables.quick import QuickMatch
 from services.lobby.tables.views import TableView
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
+from services.runtime.web.operations import Keyed
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 
@@ -30,6 +31,7 @@ class QuickMatchRequest(Body, frozen=True):
     guards=[needs("play")],
     tags=["tables"],
     operation_id="quick_match",
+    operation_class=Keyed,
     summary="Sit down with strangers",
     responses=refusals(*WRITES[:3], "unknown-game", "seed-invalid", "unavailable"),
 )

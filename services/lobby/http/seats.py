@@ -27,6 +27,7 @@ from services.lobby.tables.table import Level, Table
 from services.lobby.tables.views import TableView
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
+from services.runtime.web.operations import Keyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -65,6 +66,7 @@ class HostRequest(Body, frozen=True):
     guards=[needs("play")],
     tags=["tables"],
     operation_id="join_table",
+    operation_class=Keyed,
     summary="Sit down",
     responses=refusals(
         *WRITES, "already-seated", "seat-taken", "table-full", "no-such-seat", "invite-code-wrong", "seed-invalid",
@@ -95,6 +97,7 @@ async def join_table(
     guards=[needs("play")],
     tags=["tables"],
     operation_id="leave_table",
+    operation_class=Keyed,
     summary="Stand up",
     responses=refusals(*WRITES, "not-seated", "match-running", "table-closed"),
 )
@@ -111,6 +114,7 @@ async def leave_table(request: Request, table_id: FromPath[str]) -> Response[Tab
     guards=[needs("play")],
     tags=["tables"],
     operation_id="give_seed",
+    operation_class=Keyed,
     summary="Add an own seed",
     responses=refusals(*WRITES, "seed-invalid", "not-seated", "match-running", "table-closed"),
 )
@@ -128,6 +132,7 @@ async def give_seed(
     guards=[needs("play")],
     tags=["tables"],
     operation_id="seat_bot",
+    operation_class=Keyed,
     summary="Sit a bot down",
     responses=refusals(
         *WRITES, "not-host", "seat-taken", "table-full", "no-such-seat", "quick-match-filling", "match-running",
@@ -160,6 +165,7 @@ async def seat_bot(
     guards=[needs("play")],
     tags=["tables"],
     operation_id="pass_host",
+    operation_class=Keyed,
     summary="Hand the table over",
     responses=refusals(
         *WRITES, "not-host", "host-unfit", "quick-match-filling", "match-running", "table-closed"
@@ -178,6 +184,7 @@ async def pass_host(
     guards=[needs("play")],
     tags=["tables"],
     operation_id="remove_player",
+    operation_class=Keyed,
     summary="Free a seat",
     responses=refusals(
         *WRITES,

@@ -22,6 +22,7 @@ from services.lobby.tables.table_stream import TableSource
 from services.lobby.tables.views import TablePage, TableView, TableViews
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
+from services.runtime.web.operations import Keyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -66,6 +67,7 @@ class Started(Struct, frozen=True):
     guards=[needs("play")],
     tags=["tables"],
     operation_id="open_table",
+    operation_class=Keyed,
     summary="Open a table",
     responses=refusals(*WRITES, "unknown-game", "options-invalid", "seats-invalid", "unavailable"),
 )
@@ -126,6 +128,7 @@ async def get_table(request: Request, table_id: FromPath[str]) -> Response[Table
     guards=[needs("play")],
     tags=["tables"],
     operation_id="change_table",
+    operation_class=Keyed,
     summary="Change the settings",
     responses=refusals(
         *WRITES,
@@ -159,6 +162,7 @@ async def change_table(
     guards=[needs("play")],
     tags=["tables"],
     operation_id="start_table",
+    operation_class=Keyed,
     summary="Start the match",
     responses=refusals(*WRITES, "not-host", "seats-empty", "match-running", "table-closed", "unavailable"),
 )

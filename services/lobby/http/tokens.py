@@ -19,6 +19,7 @@ from services.runtime.tokens.refreshing import hash_of
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.limiting import address_of, spend
+from services.runtime.web.operations import OptionallyKeyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import SCHEME, refusals
@@ -59,6 +60,7 @@ class TokenList(Struct, frozen=True):
     status_code=200,
     tags=["tokens"],
     operation_id="sign_in",
+    operation_class=OptionallyKeyed,
     summary="Sign in",
     responses=refusals("credentials-wrong", "rate-limited", *KEY_REFUSALS),
 )
@@ -81,6 +83,7 @@ async def sign_in(request: Request, data: JSONBody[SignInRequest]) -> Response[N
     status_code=200,
     tags=["tokens"],
     operation_id="refresh_token",
+    operation_class=OptionallyKeyed,
     summary="Get the next token",
     responses=refusals("refresh-token-invalid", *KEY_REFUSALS),
 )
@@ -123,6 +126,7 @@ async def log_out(request: Request) -> None:
     guards=[needs("play")],
     tags=["tokens"],
     operation_id="make_token",
+    operation_class=OptionallyKeyed,
     summary="Make a named token",
     responses=refusals("sign-in-needed", "too-many-tokens", *KEY_REFUSALS),
 )

@@ -182,7 +182,9 @@ def _change(table: Table, settings: Settings) -> Decision:
     in_use = [
         number for number, seat in enumerate(table.seats) if seat is not None and number >= settings.seats
     ]
-    return Refusal("seats-in-use", {"seats": in_use}) if in_use else (_changed(settings),)
+    if in_use:
+        return Refusal("seats-in-use", {"seats": in_use})
+    return (_changed(replace(settings, rated=settings.rated and not table.bot_sat)),)  # CP-9.1
 
 
 def _start(table: Table) -> Decision:

@@ -72,6 +72,7 @@ class Table(Struct, frozen=True):
         commitment: the one for the next match, or for the one that is running.
         match: the running match while ``state`` is ``playing``, else the last one.
         quick_min: while quick match fills the table: how many players it needs before it starts by itself.
+        bot_sat: a bot has sat here. The table is off the leaderboard from then on, also without it (CP-9.1).
     """
 
     id: str
@@ -85,6 +86,7 @@ class Table(Struct, frozen=True):
     commitment: Commitment | None = None
     match: str | None = None
     quick_min: int | None = None
+    bot_sat: bool = False
 
     @property
     def seated(self) -> list[Seat]:
@@ -98,8 +100,8 @@ class Table(Struct, frozen=True):
 
     @property
     def rated(self) -> bool:
-        """Whether a match of those who sit here is rated: never with a bot."""
-        return self.settings.rated and all(seat.bot is None for seat in self.seated)
+        """Whether a match at this table is rated: never once a bot has sat here (CP-9.1)."""
+        return self.settings.rated and not self.bot_sat
 
     def seat_of(self, player: str) -> int | None:
         """Return the seat that a player sits on, or None."""
@@ -148,7 +150,7 @@ def evolve(table: Table, fact: TableFact) -> Table:
         case PlayerJoined():
             return _seated(table, fact.seat, Seat(fact.player, fact.seed))
         case BotSeated():
-            return _seated(table, fact.seat, Seat(fact.player, bot=fact.level))
+            return _seated(replace(table, bot_sat=True), fact.seat, Seat(fact.player, bot=fact.level))
         case PlayerMoved():
             return _seated(_seated(table, fact.to, table.seats[fact.seat]), fact.seat, None)
         case PlayerLeft():

@@ -127,7 +127,7 @@ def evolve(row: Row, event: Event, fact: Fact) -> Row:
         case PlayerJoined():
             return _seated(row, fact.seat, fact.player, None)
         case BotSeated():
-            return _seated(row, fact.seat, fact.player, fact.level)
+            return _seated(replace(row, rated=False), fact.seat, fact.player, fact.level)  # CP-9.1
         case PlayerMoved():
             moved = _seated(row, fact.to, fact.player, row.bots[fact.seat])
             return _seated(moved, fact.seat, None, None)

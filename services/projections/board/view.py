@@ -41,7 +41,7 @@ class TableOnBoard(Struct, frozen=True):
 
     Attributes:
         turn_seconds: the pace: 10, 30, or None for no clock.
-        rated: whether a match of those who sit here counts; never with a bot.
+        rated: whether a match at this table counts; never once a bot has sat here.
         match: None while nothing is being played.
         opened_at_ms: Unix time.
     """
@@ -80,6 +80,6 @@ def _table(row: Row, names: Mapping[str, str]) -> TableOnBoard:
         ],
         seats_taken=sum(who is not None for who in row.players), host=row.host,
         state="playing" if row.state == "playing" else "open", turn_seconds=row.turn_seconds,
-        rated=row.rated and not any(row.bots),
+        rated=row.rated,
         match_id=match.id if match else None, match=match, opened_at_ms=row.opened_at_ms,
     )  # fmt: skip

@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
-from litestar import Litestar, Response
+from litestar import Litestar, Response, get
 from litestar.datastructures import State
 from litestar.exceptions import MethodNotAllowedException
+from litestar.response import Redirect
 from litestar.types import Message, Receive, Scope, Send
 
 from services.contracts.ids import ENTROPY_BYTES, REQUEST, make_id
@@ -113,7 +114,7 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
         route_handlers=[
             *(router for service in services for router in service.routers),
             health.live, health.ready, metrics.metrics,
-            catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
+            front_door, catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
         ],
         request_class=Request,
         request_max_body_size=SIZE_MAX,
@@ -177,3 +178,9 @@ def _offered(app: Litestar, path: str) -> list[str]:
             continue
         offered.append(method)
     return offered
+
+
+@get("/", include_in_schema=False)
+async def front_door() -> Redirect:
+    """Send whoever opens the bare address to the description of the API."""
+    return Redirect("/schema", status_code=307)

@@ -1,0 +1,61 @@
+"""What the OpenAPI document says of writes: the headers that make a retry harmless, and a move one of its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
+
+from services.runtime.web import idempotency
+
+IF_MATCH: Final = "If-Match"
+
+
+def _key(*, required: bool) -> Parameter:
+    return Parameter(
+        name=idempotency.HEADER,
+        param_in="header",
+        required=required,
+        description="A fresh random key for a new command, the same key for its retries.",
+        schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:-]+$"),
+    )
+
+
+def _version() -> Parameter:
+    return Parameter(
+        name=IF_MATCH,
+        param_in="header",
+        required=False,
+        description='The version that the move was chosen at, in quotes: `"12"`. Moves that race with those of others'
+        " (`leave`, `call`, `catch`) need none; all others do.",
+        schema=Schema(type=OpenAPIType.STRING, pattern=r'^"?[0-9]{1,15}"?$'),
+    )
+
+
+@dataclass
+class Keyed(Operation):
+    """A write that must carry an idempotency key."""
+
+    def __post_init__(self) -> None:
+        """Add the header."""
+        self.parameters = [*(self.parameters or []), _key(required=True)]
+
+
+@dataclass
+class OptionallyKeyed(Operation):
+    """A write that may carry an idempotency key."""
+
+    def __post_init__(self) -> None:
+        """Add the header."""
+        self.parameters = [*(self.parameters or []), _key(required=False)]
+
+
+@dataclass
+class KeyedAtVersion(Keyed):
+    """A move: it also names the version that it was chosen at."""
+
+    def __post_init__(self) -> None:
+        """Add both headers."""
+        super().__post_init__()
+        self.parameters = [*(self.parameters or []), _version()]
