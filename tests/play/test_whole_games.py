@@ -105,3 +105,29 @@ def hides(replay: Replay, look: Look) -> bool:
 def other(viewer: Viewer) -> Viewer:
     """The one of two who does not sit at the keyboard."""
     return 1 - viewer if isinstance(viewer, int) else SPECTATOR
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_match_against_bots(game: str, tmp_path: Path) -> None:
+    file = tmp_path / "match.ndjson"
+    said = play_at_random(game, "--bots", "casual,sharp", "--seed", "bots", "--save", file)
+    assert "The match is over: 1. " in said
+    assert macao("verify", file).returncode == 0
+    assert '"bot":"casual"' in file.read_text(encoding="utf-8")
+    assert '"bot":"sharp"' in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["--bots", "casual,best"],
+            "--bots takes casual, sharp, random, as in casual,sharp, and not 'best'.",
+        ),
+        (["--seats", "5", "--bots", "casual"], "1 bots are named, and 4 of 5 seats are free for them."),
+    ],
+)
+def test_bots_that_cannot_sit_down_are_told_why(arguments: list[str], says: str) -> None:
+    refused = macao("play", "dice-race", *arguments)
+    assert refused.returncode == 1
+    assert says in refused.stderr

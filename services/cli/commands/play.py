@@ -1,4 +1,4 @@
-"""``macao play``: a game in the terminal, against random movers or people at the same keyboard."""
+"""``macao play``: a game in the terminal, against bots, random movers or people at the same keyboard."""
 
 import argparse
 from pathlib import Path
@@ -30,7 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="who else plays: movers that do anything legal (the default; you have seat 0), or people at this keyboard",
     )  # fmt: skip
     parser.add_argument(
-        "--people", metavar="SEATS", help="the seats of people, as in 0,2; random movers in the others"
+        "--bots",
+        metavar="LEVELS",
+        help="bots to play against, as in casual,sharp: one a seat, you have seat 0",
+    )
+    parser.add_argument(
+        "--people", metavar="SEATS", help="the seats of people, as in 0,2; movers in the others"
     )
     parser.add_argument(
         "--option",
@@ -72,23 +77,26 @@ def run(args: argparse.Namespace) -> int:
 def _play(rules: "AnyRules", args: argparse.Namespace, console: "Console") -> None:
     from services.cli.playing.chance import entropy_of, whims_of
     from services.cli.playing.ending import print_end
-    from services.cli.playing.movers import RANDOM
+    from services.cli.playing.movers import Movers
     from services.cli.playing.saving import save
     from services.cli.playing.screen import Quit, screen_on
-    from services.cli.playing.seating import people_of, seats_of
+    from services.cli.playing.seating import levels_of, movers_of, people_of, seats_of
     from services.cli.playing.session import Session
     from services.cli.playing.table import sit_down
     from services.runtime.clock import SystemClock, system_entropy
 
-    seats = seats_of(rules, args.seats)
+    levels = levels_of(args.bots) if args.bots else []
+    named = args.people.count(",") + 1 if args.people else 1
+    seats = seats_of(rules, len(levels) + named if levels and args.seats is None else args.seats)
     options = _options(rules, args.option, seats)
     people = people_of(seats, args.against, args.people)
     seed = args.seed or system_entropy(SEED_BYTES).hex()
-    bots = [None if seat in people else RANDOM for seat in range(seats)]
+    movers = movers_of(seats, people, levels)
+    bots = [movers.get(seat) for seat in range(seats)]
     table = sit_down(rules, options, bots, SystemClock(), entropy_of(seed))
     with screen_on(console) as screen:
         try:
-            Session(table, people, whims_of(seed), screen).play()
+            Session(table, people, Movers(movers, whims_of(seed)), screen).play()
         except Quit:
             table.stop(STOPPED)
     print_end(table, people, seed, console)

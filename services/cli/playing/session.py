@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 from typing import Any, cast
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from rich.text import Text
 from services.cli.pictures import draw
 from services.cli.playing import menu
 from services.cli.playing.menu import Item
-from services.cli.playing.movers import move_at_random
+from services.cli.playing.movers import Movers
 from services.cli.playing.reading import Misread, read_move, read_suit
 from services.cli.playing.refused import refused_in_words
 from services.cli.playing.scene import Scene, log_of
@@ -26,20 +25,18 @@ from services.engine.rules.kernel import SPECTATOR, Move, Refusal, Viewer, Waiti
 from services.engine.rules.shedding import Play
 from services.engine.words import move_in_words, seat_name
 
-ACTS_ASIDE_RATE = 0.5
-"""How often a random mover uses a chance to call or to catch while it is somebody else's turn."""
 ALWAYS = (Item("leave", "give the seat up"), Item("q", "end"))
 SUITS = (Item("c", "♣ clubs"), Item("d", "♦ diamonds"), Item("h", "♥ hearts"), Item("s", "♠ spades"))
 
 
 class Session:
-    """People at one keyboard, and random movers in the other seats."""
+    """People at one keyboard, and movers in the other seats."""
 
-    def __init__(self, table: Table, people: frozenset[int], whims: Random, screen: Screen) -> None:
+    def __init__(self, table: Table, people: frozenset[int], movers: Movers, screen: Screen) -> None:
         """Sit down at a table."""
         self._table = table
         self._people = people
-        self._whims = whims
+        self._movers = movers
         self._screen = screen
         self._vocabulary = Vocabulary(table.rules)
         self._holder: int | None = None
@@ -67,11 +64,7 @@ class Session:
         people = [seat for seat in aside if seat in self._people]
         if people and self._ask_aside(people):
             return True
-        for seat in aside:
-            if seat not in self._people and self._whims.random() < ACTS_ASIDE_RATE:
-                self._let_mover_move(seat)
-                return True
-        return False
+        return any(self._let_mover_move(seat) for seat in aside if seat not in self._people)
 
     def _ask_aside(self, people: Sequence[int]) -> bool:
         """Offer what can be done out of turn. Several people share the keyboard, so nobody's cards are shown for it."""
@@ -98,9 +91,15 @@ class Session:
 
     # Moves in turn
 
-    def _let_mover_move(self, seat: int) -> None:
-        legal = matches.legal(self._table.match, seat)
-        self._table.play(seat, move_at_random(legal, self._whims))
+    def _let_mover_move(self, seat: int) -> bool:
+        """Let a mover do what it wants to; say whether it wanted anything."""
+        move = self._movers.choose(self._table.match, seat, self._table.facts)
+        if move is None:
+            return False
+        outcome = self._table.play(seat, move)
+        if isinstance(outcome, Refusal):
+            raise RuntimeError(f"{move} of the mover in {seat_name(seat)} is refused: {outcome}")  # noqa: TRY004
+        return True
 
     def _let_person_move(self, seat: int) -> None:
         self._hand_over_to(seat)
