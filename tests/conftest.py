@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.backends import Backend, Servers
 from tests.support.databases import Databases
@@ -14,6 +15,11 @@ ANNOUNCED = pytest.StashKey[str]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[BACKEND] = Backend()
+    # A red run must be about the change that it tests: the same examples every time. New ones are looked for
+    # by the thorough run.
+    hypothesis_settings.register_profile("steady", derandomize=True, database=None, deadline=None)
+    if "not thorough" in config.option.markexpr:
+        hypothesis_settings.load_profile("steady")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -125,7 +125,7 @@ class TablesOverHttp(RuleBasedStateMachine):
         assert [seat["player"] for seat in shown["seats"]] == [ids.get(who, who) for who in model.chairs]
         assert {seat["player"]: seat["bot"] for seat in shown["seats"] if seat["bot"]} == model.bots
         assert model.state == "closed" or shown["host"] == ids[model.host]
-        assert (shown["turn_seconds"], shown["rated"]) == (model.clock, model.rated and not model.bots)
+        assert (shown["turn_seconds"], shown["rated"]) == (model.clock, model.rated and not model.bot_sat)
         assert shown["commitment_number"] is not None or model.state == "closed"
         may_see_code = model.code is not None and model.host == PEOPLE[0] and model.state != "closed"
         assert shown["invite_code"] == (self.code if may_see_code else None)
