@@ -15,7 +15,10 @@ def compose_command() -> list[str] | None:
     if os.environ.get("MACAO_TEST_BACKEND") != "docker":
         return None
     for command in (["docker", "compose"], ["docker-compose"]):
-        if shutil.which(command[0]) and subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0:
+        if (
+            shutil.which(command[0])
+            and subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0
+        ):
             return command
     return None
 

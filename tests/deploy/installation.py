@@ -44,8 +44,8 @@ class Installation:
         try:
             self.run("up", "--build", "-d")
             self.wait_healthy()
-        except BaseException:
-            print(self.run("logs", "--tail", "30", check=False))
+        except BaseException as error:
+            error.add_note(self.run("logs", "--tail", "30", check=False))
             self.run("down", "-v", "--timeout", "5", check=False)
             raise
         return self

@@ -42,7 +42,14 @@ def test_metrics_stay_inside(installation: Installation) -> None:
 
 def test_the_journeys_pass_through_the_proxy(installation: Installation) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/journeys/test_a_match.py", "tests/journeys/test_all_games.py"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "tests/journeys/test_a_match.py",
+            "tests/journeys/test_all_games.py",
+        ],
         env={**os.environ, "MACAO_TEST_SERVER": installation.url, "MACAO_MATCHES": "2"},
         cwd=ROOT,
         capture_output=True,
@@ -110,7 +117,9 @@ async def follow(http: httpx.AsyncClient, match: str, heard: list[int]) -> None:
         await asyncio.sleep(0.05)
 
 
-async def play(http: httpx.AsyncClient, number: int, stop: asyncio.Event) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
+async def play(
+    http: httpx.AsyncClient, number: int, stop: asyncio.Event
+) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
     """Matches at one table until told to stop; returns the number of moves and what was acknowledged, by match."""
     chance = random.Random(number)
     people = [Person(http) for _ in range(2)]
@@ -154,7 +163,9 @@ async def until_open(host: Person, table: str) -> None:
 
 async def test_a_rolling_restart_loses_no_move_and_no_event(installation: Installation) -> None:
     stop = asyncio.Event()
-    async with httpx.AsyncClient(base_url=installation.url, timeout=30, limits=httpx.Limits(max_connections=64)) as http:
+    async with httpx.AsyncClient(
+        base_url=installation.url, timeout=30, limits=httpx.Limits(max_connections=64)
+    ) as http:
         playing = [asyncio.create_task(play(http, number, stop)) for number in range(TABLES)]
         await asyncio.sleep(2)
         for service in REPLACED:
