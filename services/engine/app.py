@@ -20,6 +20,7 @@ from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
 from services.engine.http import games, playing, records, starting
 from services.engine.play.commitments import Commitments
+from services.engine.play.counts import Counts
 from services.engine.play.live import LiveMatches
 from services.engine.play.moves import Moves
 from services.engine.play.pulse import Pulse
@@ -41,17 +42,18 @@ def service(platform: Platform) -> Service:
     """Build the engine over a platform that is not open yet."""
     commitments = Commitments(platform.database, platform.vault, platform.clock, platform.entropy)
     live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy)
-    moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock)
+    counts = Counts(platform.registry)
+    moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock, counts)
     pulse = Pulse(platform.database, platform.clock)
     views = Views(platform.log, live, CATALOGUE, platform.players, pulse, platform.clock)
     reveals = Reveals(platform.vault, platform.log.schema)
     deadlines = Deadlines(live)
-    ticker = Ticker(platform.database, pulse, moves, platform.clock)
+    ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
     subscriptions = [
         Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
         for one in (reveals, deadlines, Roster())
     ]
-    thinking = Thinking(BOTS, platform.vault)
+    thinking = Thinking(BOTS, platform.vault, platform.registry)
     pace = Pace(platform.settings.bot_pace_seconds)
 
     def bot_player(match: str) -> BotPlayer:

@@ -106,7 +106,7 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
     # Request ids name this run of the process, and count: unique like random ones, and cheaper.
     run = make_id(REQUEST, shared.clock.now_ms(), shared.entropy(ENTROPY_BYTES))
     provided: dict[type, object] = {
-        type(item): item for item in (health.Checks(checks), metrics.Metrics(), hub)
+        type(item): item for item in (health.Checks(checks), metrics.Metrics(shared.registry), hub)
     }
     for service in services:
         provided.update({type(item): item for item in service.provides})
