@@ -14,6 +14,7 @@ from services.engine.audit.decisions import check_decisions, check_times, comman
 from services.engine.audit.facts import Told, read_facts, unbroken
 from services.engine.audit.keys import find_keys
 from services.engine.audit.links import check_chain, check_closing, check_order, with_stream
+from services.engine.audit.receipt import check_receipt
 from services.engine.audit.signature import check_signature
 from services.engine.audit.verdict import Check, Finding, Ledger, Verdict, describe, first_bad_version
 from services.engine.record import Header, Record, Sheet, read_sheet, sheet_of
@@ -54,6 +55,7 @@ def audit_sheet(
     check_chain(sheet, ledger)
     check_closing(sheet, ledger)
     check_signature(sheet, public_keys, ledger)
+    check_receipt(sheet, public_keys, ledger)
     if start and started:
         _check_header(sheet.header, start, started, ledger)
     ordered = unbroken(told, sheet.entries[:whole])
@@ -115,6 +117,7 @@ def _verdict(sheet: Sheet, started: MatchStarted | None, ledger: Ledger) -> Verd
         seals=ledger.seals,
         key_id=sheet.header.key_id if sheet.header else None,
         key_known=ledger.key_known,
+        receipt_size=ledger.receipt_size,
         findings=findings,
         more=ledger.more,
     )
