@@ -54,6 +54,21 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     checkpoint: Checkpoint
 
 
+class MatchReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A receipt together with what it is for, so that it can be kept and checked alone.
+
+    Attributes:
+        match: the match.
+        version: the version of its last event.
+        hash: that event's hash, 64 hex digits; it covers the whole match.
+    """
+
+    match: Annotated[str, Meta(pattern=r"\A[!-~]{1,200}\Z")]
+    version: Size
+    hash: Hex32
+    receipt: Receipt
+
+
 def signed_text(log: str, size: int, root: str, at_ms: int, key_id: str) -> bytes:
     """Return the exact bytes that are signed: the scheme, log, size, root, time, key, each on a line."""
     return f"{CHECKPOINT}\n{log}\n{size}\n{root}\n{at_ms}\n{key_id}".encode()

@@ -18,7 +18,7 @@ from services.engine.bots.runner import Runner
 from services.engine.bots.thinking import Thinking
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
-from services.engine.http import games, playing, records, starting
+from services.engine.http import games, log, playing, records, starting
 from services.engine.play.commitments import Commitments
 from services.engine.play.counts import Counts
 from services.engine.play.live import LiveMatches
@@ -27,9 +27,11 @@ from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.play.reveals import Reveals
 from services.engine.play.views import Views
+from services.engine.record import ENDING
 from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.service import Service
 from services.runtime.subscription import Subscription
+from services.runtime.tree import LogProofs, Sealer
 
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
@@ -63,6 +65,10 @@ def service(platform: Platform) -> Service:
     runner = Runner(
         Leases(platform.database, platform.entropy(HOLDER_BYTES).hex()), platform.bell, bot_player
     )
+    proofs = LogProofs(platform.database, platform.log)
+    sealer = Sealer(
+        platform.database, platform.log, platform.bell, platform.tokens.keyring, platform.clock, {ENDING}
+    )
     router = Router(
         "/v1",
         route_handlers=[
@@ -70,12 +76,13 @@ def service(platform: Platform) -> Service:
             starting.commit, starting.list_commitments, starting.start_match,
             playing.get_match, playing.move, playing.list_events, playing.stream_match, playing.get_state,
             records.get_record, records.audit_match,
+            log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.prove_inclusion, log.prove_consistency,
         ],
     )  # fmt: skip
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        runs = [*(subscription.run for subscription in subscriptions), ticker.run]
+        runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealer.run]
         if platform.settings.bots:
             runs.append(runner.run)
         working = [asyncio.create_task(run()) for run in runs]
@@ -90,6 +97,14 @@ def service(platform: Platform) -> Service:
     return Service(
         "engine",
         (router,),
-        provides=(CATALOGUE, commitments, moves, views, Records(views, platform.tokens)),
+        provides=(
+            CATALOGUE,
+            commitments,
+            moves,
+            views,
+            pulse,
+            proofs,
+            Records(views, platform.tokens, proofs),
+        ),
         lifespan=lifespan,
     )

@@ -9,13 +9,13 @@ There is no record while a match runs: it opens what was sealed and holds the se
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from services.contracts.base64url import base64url
 from services.contracts.checkpoint import Receipt
 from services.contracts.envelope import Event
 from services.contracts.events.catalogue import fact_of
@@ -330,23 +330,6 @@ def _read_line(raw: bytes) -> Line | str:
     if _encode(line) != text:
         return "the line says something that a record holds, in other bytes than a record is written in"
     return line
-
-
-def base64url(data: bytes) -> str:
-    """Return bytes in base64url without padding."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def from_base64url(text: str) -> bytes:
-    """Return the bytes of a base64url text without padding.
-
-    Raises:
-        ValueError: it is none, or one that other bits would spell as well.
-    """
-    data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    if base64url(data) != text:
-        raise ValueError("not base64url in its one form")
-    return data
 
 
 def _hex(data: bytes | None) -> str | None:

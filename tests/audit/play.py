@@ -55,6 +55,8 @@ class Table:
     def move(self, seat: int, move: Move) -> None:
         facts = matches.decide(self.match, seat, move, self.keys)
         assert not isinstance(facts, Refusal), facts
+        if isinstance(move, Expire):
+            self.at_ms += (self.match.started.turn_seconds or 0) * 1000  # its player's time is up now
         actor = "clock" if isinstance(move, Expire) else self.match.started.seats[seat].player
         self.append(facts, actor, msgspec.json.encode({"seat": seat, "move": move}))
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from services.contracts.base64url import from_base64url
 from services.contracts.checkpoint import Checkpoint, proves, text_of
 from services.engine.audit.verdict import Ledger
-from services.engine.record import Sheet, from_base64url
+from services.engine.record import Sheet
 
 
 def check_receipt(sheet: Sheet, public_keys: Mapping[str, bytes] | None, ledger: Ledger) -> None:
