@@ -37,14 +37,14 @@ class Clocks:
         self._ledger = ledger
         self._clock = TurnClock()
 
-    def check(self, match: Match, seat: int, move: Move, first: Told) -> None:
-        """Look at a command before it is carried out."""
+    def check(self, match: Match, move: Move, first: Told) -> None:
+        """Look at a command before it is carried out. Whose clock may run out is for the rules to say."""
         seconds = match.started.turn_seconds
         if seconds is None or self._clock.turn is None:
             return
         at_ms, due_ms = first.event.at_ms, self._clock.since_ms + seconds * 1000
         if isinstance(move, Expire):
-            self._check_expiry(first, seat, at_ms, due_ms + self._down_ms(at_ms, ended=True))
+            self._check_expiry(first, at_ms, due_ms + self._down_ms(at_ms, ended=True))
         elif not move.ANY_VERSION and at_ms > due_ms + self._down_ms(at_ms, ended=False) + GRACE_MS:
             late = f"{(at_ms - due_ms) / 1000:.1f} s after the {seconds} s of this player had run out"
             if self._outages is None:
@@ -64,14 +64,8 @@ class Clocks:
         facts = [each.fact for each in command]
         self._clock = after(self._clock, match, move, facts, command[0].event.at_ms)
 
-    def _check_expiry(self, first: Told, seat: int, at_ms: int, due_ms: int) -> None:
-        turn = self._clock.turn
-        if seat != turn:
-            self._ledger.add(
-                "time", first.line, first.event.version,
-                f"the clock that runs is that of seat {turn}, and seat {seat} was eliminated by it", CLAUSE,
-            )  # fmt: skip
-        elif at_ms < due_ms:
+    def _check_expiry(self, first: Told, at_ms: int, due_ms: int) -> None:
+        if at_ms < due_ms:
             self._ledger.add(
                 "time", first.line, first.event.version,
                 f"the clock ran out {(due_ms - at_ms) / 1000:.3f} s before the player's time was up", CLAUSE,

@@ -198,7 +198,7 @@ def _decide(
         return matches.void(match, voided.reason, keys), None
     seat, move = _cause_of(match, first)
     _check_actor(match, first, seat, move, ledger)
-    clocks.check(match, seat, move, first)
+    clocks.check(match, move, first)
     facts = matches.decide(match, seat, move, keys)
     if isinstance(facts, Refusal):
         problem = PROBLEMS.get(facts.code)
