@@ -8,7 +8,7 @@ from services.engine.audit.clocks import GRACE_MS
 from services.engine.rules.catalogue import CATALOGUE
 from services.engine.rules.games.dice_race import Roll
 from services.engine.rules.kernel import Expire, Leave
-from tests.audit.play import Table, record, rechained, sit_down
+from tests.audit.play import Table, rechained, record, sit_down
 
 TURN_MS = 10_000
 
