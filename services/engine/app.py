@@ -67,7 +67,13 @@ def service(platform: Platform) -> Service:
     )
     proofs = LogProofs(platform.database, platform.log)
     sealer = Sealer(
-        platform.database, platform.log, platform.bell, platform.tokens.keyring, platform.clock, {ENDING}
+        platform.database,
+        platform.log,
+        platform.bell,
+        platform.tokens.keyring,
+        platform.clock,
+        {ENDING},
+        platform.registry,
     )
     router = Router(
         "/v1",
