@@ -7,6 +7,7 @@ anything is drawn in it and reveals it afterwards, ends with places, and reveals
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -187,7 +188,13 @@ def redact(rules: AnyRules, fact: Fact, viewer: Viewer) -> Fact:
 
 def move_decoder(rules: AnyRules) -> msgspec.json.Decoder[Any]:
     """Return the decoder of a game's moves as records hold them, the clock's own included."""
-    return msgspec.json.Decoder(rules.moves | Expire)
+    return _move_decoder(rules.moves)
+
+
+@cache
+def _move_decoder(moves: Any) -> msgspec.json.Decoder[Any]:
+    """Make the decoder once for each game's moves: it costs more than what it decodes."""
+    return msgspec.json.Decoder(moves | Expire)
 
 
 def _chance(match: Match, keys: MatchKeys) -> FairChance:
