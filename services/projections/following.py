@@ -66,8 +66,10 @@ class Follower(Subscription):
         """Ask for a rebuild, as the log lost events that are in the tables, and return when it is done."""
         pool = self._database.pool
         await self._rebuilds.request(pool, self._name, self._version, Reason.LOST_TAIL)
-        while await pool.fetchval(_STATE.replace("{log}", self._schema), self._name, self._version):
+        while True:
             await asyncio.sleep(REPAIR_SECONDS)
+            if not await pool.fetchval(_STATE.replace("{log}", self._schema), self._name, self._version):
+                return
 
     async def _may_lead(self, connection: Connection[Any]) -> bool:
         rows = await connection.fetch(_VERSIONS.replace("{log}", self._schema), self._name)
