@@ -37,7 +37,8 @@ class Projection:
             A parked stream can then be let in later, behind others; where the order among streams matters, letting
             it in means to build the tables again.
         SLICES: into how many parts the streams are divided, each with a checkpoint and a lead of its own, so that
-            several processes work side by side. More than one needs independent streams (docs/adr/0009-slices.md).
+            several processes work side by side. More than one needs independent streams, and another number needs
+            another VERSION: a checkpoint says nothing of another cut (docs/adr/0009-slices.md).
     """
 
     NAME: ClassVar[str]
