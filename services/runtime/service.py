@@ -12,8 +12,12 @@ from litestar import Router
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
 
-Check = Callable[[], Awaitable[None]]
-"""Returns when the thing checked is well, raises when it is not."""
+Check = Callable[[], Awaitable[str | None]]
+"""Returns when the thing checked is well, or well enough, with a remark then; raises when it is not."""
+
+
+class NotReadyError(Exception):
+    """Raised by a check to say what is wrong in words that anybody may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Service:
         lifespan: opens what the service keeps running (subscriptions, reconcilers) once the platform is open,
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
+        refresh: brings gauges of its own in the platform's registry up to date, before they are read.
     """
 
     name: str
@@ -34,6 +39,7 @@ class Service:
     provides: tuple[object, ...] = ()
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
+    refresh: Callable[[], Awaitable[None]] | None = None
 
 
 Factory = Callable[["Platform"], Service]

@@ -105,9 +105,9 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
     hub = StreamHub(shared)
     # Request ids name this run of the process, and count: unique like random ones, and cheaper.
     run = make_id(REQUEST, shared.clock.now_ms(), shared.entropy(ENTROPY_BYTES))
-    provided: dict[type, object] = {
-        type(item): item for item in (health.Checks(checks), metrics.Metrics(shared.registry), hub)
-    }
+    counts = metrics.Metrics(shared.registry)
+    counts.refreshers.extend(service.refresh for service in services if service.refresh)
+    provided: dict[type, object] = {type(item): item for item in (health.Checks(checks), counts, hub)}
     for service in services:
         provided.update({type(item): item for item in service.provides})
     app = App(
