@@ -329,6 +329,8 @@ def _read_line(raw: bytes) -> Line | str:
         return f"this is no line of a record: {error}"
     if _encode(line) != text:
         return "the line says something that a record holds, in other bytes than a record is written in"
+    if not raw.endswith(b"\n"):
+        return "the line does not end with a line feed"
     return line
 
 

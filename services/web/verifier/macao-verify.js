@@ -7,7 +7,8 @@
  * Checked are form, order, chain, seals, chance, signature and receipt. Whether the players kept to the rules takes the
  * rules as code: `macao verify` and the service's audit decide every move again.
  *
- *     const verdict = await verify(await fetch("/v1/matches/m_…/record"), { keys: await (await fetch(JWKS)).json() });
+ *     const keys = await (await fetch("/.well-known/jwks.json")).json();
+ *     const verdict = await verify(await fetch("/v1/matches/m_…/record"), { keys });
  *     verdict.sound, verdict.first_bad_version, verdict.findings
  */
 
@@ -16,18 +17,22 @@ export const CHAIN = "macao-chain/1";
 export const SEAL = "macao-seal/1";
 export const FAIRNESS = "macao-fair/1";
 export const SIGNATURE = "macao-record-signature/1";
+export const CHECKPOINT = "macao-checkpoint/1";
+export const LEAF = "macao-leaf/1";
 
 export const LINE_BYTES_MAX = 1 << 20;
 export const LINES_MAX = 1_000_000;
 /** So many findings are kept; a record with more is told to have more. */
 export const FINDINGS_MAX = 100;
+/** No proof is longer: positions have 53 bits. */
+const PROOF_MAX = 54;
 /** How many lines are hashed side by side. */
 const BATCH_LINES = 256;
 /** How far back a line is looked for that a later one continues. */
 const LOOK_BACK_LINES = 1000;
 
 /** What is checked, in the order in which a page would show it. */
-export const CHECKS = ["form", "order", "chain", "seal", "chance", "signature", "receipt"];
+export const CHECKS = ["form", "order", "chain", "seal", "actor", "time", "chance", "signature", "receipt"];
 
 /**
  * @typedef {object} Finding
@@ -46,11 +51,13 @@ export const CHECKS = ["form", "order", "chain", "seal", "chance", "signature", 
  * @property {boolean} more_findings   there were more than FINDINGS_MAX
  * @property {Object<string, string>} checks  for each of CHECKS: good, bad, unchecked or absent
  * @property {?object} header          the header line, if it could be read
+ * @property {?object} closing         the closing line, if it could be read; with the receipt
  * @property {boolean} key_known       the signature was checked with a key that was given
  * @property {number} events
  * @property {number} commands
  * @property {number} draws            random operations drawn again
  * @property {number} seals            sealed bodies opened
+ * @property {?number} receipt_size    how many events the log had in which the receipt shows the match
  */
 
 /**
@@ -145,15 +152,19 @@ class Report {
       more_findings: this.made > FINDINGS_MAX,
       checks: this.states,
       header,
+      closing: null,
       key_known: false,
       events: 0,
       commands: 0,
       draws: 0,
       seals: 0,
+      receipt_size: null,
       ...counts,
     };
   }
 }
+
+const ZEROS = "0".repeat(64);
 
 const order = (finding) => finding.version ?? Infinity;
 
@@ -239,6 +250,15 @@ const isPlain = (value) => typeof value === "object" && value !== null && !Array
 
 const SEAT = { player: text, seed: text, bot: maybe(text) };
 
+const CHECKPOINT_FIELDS = {
+  log: (value) => typeof value === "string" && /^[a-z][a-z0-9]{0,31}$/.test(value), size: version, root: hex(64),
+  at_ms: number, key_id: word, public_key: base64(32), signature: base64(64),
+};
+const RECEIPT_FIELDS = {
+  position: version, proof: (value) => list(hex(64))(value) && value.length <= PROOF_MAX,
+  checkpoint: fields(CHECKPOINT_FIELDS),
+};
+
 const LINES = {
   header: {
     line: is("header"), format: is(FORMAT), stream: word, rules: word, seats: list(fields(SEAT)), chain: is(CHAIN),
@@ -251,7 +271,7 @@ const LINES = {
   },
   closing: {
     line: is("closing"), version, hash: hex(64), events: version, key_id: word, signature: base64(64),
-    receipt: is(null),
+    receipt: maybe(fields(RECEIPT_FIELDS)),
   },
 };
 
@@ -279,7 +299,7 @@ function readLine(bytes) {
     if (!Object.hasOwn(line, name)) return `the field ${name} is missing`;
     if (!table[name](line[name])) return `the field ${name} does not have the form that it must have`;
   }
-  if (JSON.stringify(line) !== written) return "the line says something that a record holds, but is written in other bytes";
+  if (JSON.stringify(line) !== written) return "the line is not written in the one way in which a record's lines are";
   if (bytes.cut) return "the last line does not end with a line feed";
   return line;
 }
@@ -313,7 +333,8 @@ class Audit {
     this.held = null; // the last line read: it may be the closing one
     this.started = null; // the fact of the first event
     this.expected = 1;
-    this.head = "0".repeat(64);
+    this.before = null; // the line in front, if it is an event: {event, at, bad}
+    this.broken = null; // a link that does not fit, until the next line tells which of the two is to blame
     this.recent = new Map(); // hash -> place, of the last lines
     this.command = null; // the command that is going on: {id, actor, at_ms}
     this.commands = new Set();
@@ -367,30 +388,29 @@ class Audit {
     } else {
       await this.takeLast();
     }
-    this.commands.add(this.command?.id);
-    this.commands.delete(undefined);
-    const draws = await this.chance.end(this.started);
+    if (this.command) this.commands.add(this.command.id);
+    const draws = await this.chance.end(this.started, this.expected);
     const keyKnown = await this.checkSignature();
-    this.report.state("receipt", this.closing?.receipt ? "good" : "absent");
+    const receiptSize = await this.checkReceipt();
     return this.report.verdict(this.header, {
-      key_known: keyKnown, events: this.events, commands: this.commands.size, draws, seals: this.seals,
+      closing: this.closing, key_known: keyKnown, events: this.events, commands: this.commands.size, draws,
+      seals: this.seals, receipt_size: receiptSize,
     });
   }
 
   async takeLast() {
-    const { line, bytes } = this.held ?? {};
+    const line = this.held?.line;
     if (line?.line === "closing") {
       this.closing = line;
+      this.blame(line.hash);
       this.checkClosing(line);
       return;
     }
-    if (typeof line === "string" && meansClosing(bytes)) {
-      this.report.add("form", "closing-damaged", null, `the closing line is damaged: ${line}`);
-      return;
-    }
-    if (line) await this.takeEvents([line]);
-    this.report.add("form", "closing-missing", this.place + 1,
-      "the closing line is missing: the end of the record was cut off");
+    if (line && typeof line !== "string") await this.takeEvents([line]);
+    this.blame(null);
+    const found = typeof line === "string" ? `, and the last line cannot be read: ${line}` : "";
+    this.report.add("form", "closing-missing", this.expected,
+      `the closing line is missing: the record was cut off or damaged at its end${found}`);
   }
 
   /** Take lines that stand where events belong, whatever they are. */
@@ -406,6 +426,8 @@ class Audit {
       } else {
         const words = typeof line === "string" ? line : `a ${line.line} line stands where an event belongs`;
         this.report.add("form", typeof line === "string" ? "not-a-line" : "misplaced", this.place, words);
+        this.blame(null);
+        this.before = null;
       }
       this.report.tell({
         kind: "event", version: this.place, type: line.type ?? null, good: this.report.made === before,
@@ -433,8 +455,9 @@ class Audit {
   async takeEvent(event, computed) {
     this.events += 1;
     const at = this.place;
-    this.checkVersion(event, at);
-    this.checkChain(event, at, computed.hash);
+    const own = computed.hash === event.hash;
+    this.checkVersion(event, at, own);
+    this.checkChain(event, at, own);
     this.checkSeal(event, at, computed.seal);
     this.checkCommand(event, at);
     const fact = this.checkFact(event, at);
@@ -442,7 +465,17 @@ class Audit {
     if (fact) await this.chance.take(fact, at);
   }
 
-  checkVersion(event, at) {
+  checkVersion(event, at, own) {
+    if (event.version < this.expected && own) {
+      const from = this.placeOf(event.previous);
+      const copy = this.recent.has(event.hash);
+      if (from !== undefined && from < at - 1 && !copy) {
+        this.report.add("order", "inserted", from + 1,
+          `the chain goes on at place ${at} from what stands before this: what lies between was put in`);
+        this.expected = event.version + 1;
+        return;
+      }
+    }
     if (event.version !== this.expected) {
       this.report.add("order", "version", at,
         `version ${this.expected} ought to stand here, and version ${event.version} does`);
@@ -450,25 +483,39 @@ class Audit {
     this.expected = event.version + 1;
   }
 
-  checkChain(event, at, hash) {
-    if (hash !== event.hash) {
-      this.report.add("chain", "hash", at, "the event's hash is not that of its content: it was changed");
+  /** Return where the event with a hash stands, as far as that is remembered; the first follows place 0. */
+  placeOf(hash) {
+    return hash === ZEROS ? 0 : this.recent.get(hash);
+  }
+
+  checkChain(event, at, own) {
+    this.blame(event.previous);
+    let bad = !own;
+    if (!own) this.report.add("chain", "hash", at, "the event's hash is not that of its content: it was changed");
+    if (event.version === 1 && event.previous !== ZEROS) {
+      bad = true;
+      this.report.add("chain", "previous", at, "the first event has to follow a hash of zeros");
     }
-    if (event.previous !== this.head) this.tellOfBreak(event, at);
-    this.head = event.hash;
+    const { before } = this;
+    this.before = { event, at, bad };
+    if (before && before.event.version + 1 === event.version && before.event.hash !== event.previous && !before.bad) {
+      this.broken = { ...this.before, own };
+    }
     this.recent.set(event.hash, at);
     if (this.recent.size > LOOK_BACK_LINES) this.recent.delete(this.recent.keys().next().value);
   }
 
-  /** The chain does not go on from the line before. If it goes on from an earlier one, what lies between was put in. */
-  tellOfBreak(event, at) {
-    const continued = event.previous === "0".repeat(64) ? 0 : this.recent.get(event.previous);
-    const copy = this.recent.has(event.hash);
-    if (continued === undefined || continued >= at - 1 || copy) {
-      this.report.add("chain", "previous", at, "the event does not follow the one before it in the chain");
+  /** Where two neighbours do not fit, the later is the bad one, unless what comes behind goes on from it. */
+  blame(previous) {
+    if (!this.broken) return;
+    const { event, at, own } = this.broken;
+    this.broken = null;
+    if (own && event.hash === previous) {
+      this.report.add("chain", "replaced", at - 1,
+        `what follows was chained to another event than this: this one was put in its place`);
     } else {
-      this.report.add("chain", "inserted", continued + 1,
-        `the chain goes on from what stands before this to what stands at place ${at}: what lies between was put in`);
+      if (this.before?.at === at) this.before.bad = true;
+      this.report.add("chain", "previous", at, "the event was not chained to the one before it as it stands here");
     }
   }
 
@@ -486,13 +533,13 @@ class Audit {
 
   checkCommand(event, at) {
     if (event.at_ms < this.atMs) {
-      this.report.add("order", "time", at, `the time goes back by ${this.atMs - event.at_ms} ms`);
+      this.report.add("time", "time", at, `the time goes back by ${this.atMs - event.at_ms} ms`);
     }
     this.atMs = event.at_ms;
     if (this.command?.id === event.command) {
       const { actor, at_ms } = this.command;
-      if (event.actor !== actor) this.report.add("order", "actor", at, "one command has two actors");
-      if (event.at_ms !== at_ms) this.report.add("order", "command-time", at, "one command has two times");
+      if (event.actor !== actor) this.report.add("actor", "actor", at, "one command has two actors");
+      if (event.at_ms !== at_ms) this.report.add("time", "command-time", at, "one command has two times");
       if (event.cause !== null) this.report.add("order", "cause", at, "only the first event of a command has a cause");
       return;
     }
@@ -538,13 +585,15 @@ class Audit {
 
   checkClosing(closing) {
     if (closing.version >= this.expected) {
-      this.report.add("order", "cut-off", this.place + 1,
+      this.report.add("order", "cut-off", this.expected,
         `the closing line names version ${closing.version} as the last, and the record ends before it`);
     } else if (closing.version < this.expected - 1) {
       this.report.add("order", "too-many", closing.version + 1,
         `the closing line names version ${closing.version} as the last, and there are more`);
-    } else if (closing.hash !== this.head) {
-      this.report.add("chain", "end", null, "the chain does not end with the hash that the closing line names");
+    } else if (this.before && closing.hash !== this.before.event.hash && !this.before.bad) {
+      this.report.add("chain", "end", this.before.event.version,
+        "the chain ends in another hash than the closing line names: this event was changed, or an earlier one and all"
+        + " that follow chained anew");
     }
     if (closing.events !== this.place) {
       this.report.add("order", "count", null,
@@ -555,41 +604,56 @@ class Audit {
     }
   }
 
-  /** Return whether a given key was used. */
+  /** Return whether the key that signed was among those given. */
   async checkSignature() {
     if (!this.header || !this.closing) {
       this.report.add("signature", "signature-missing", null,
         "without a header and a closing line there is no signature to check");
       return false;
     }
-    const { key_id: id, public_key: written } = this.header;
-    const known = this.keys === null ? written : this.keys(id);
-    if (known === undefined) {
-      this.report.add("signature", "key-unknown", null, `the key ${id} is not among the keys that were given`);
-      return false;
-    }
-    if (known !== written) {
-      this.report.add("signature", "key-other", null,
-        `the record was signed with another key than the one that was given for ${id}`);
-    }
+    const { key_id: id, public_key: key } = this.header;
     const { version: last, hash, events, signature } = this.closing;
     const message = [SIGNATURE, this.headerLine, last, hash, events].join("\n");
-    const good = await ed25519Verifies(known, signature, message);
+    return (await this.checkSigned("signature", id, key, signature, message)) && this.keys !== null;
+  }
+
+  /** Check a signature, and where keys were given that it is by one of them. Return whether both is so. */
+  async checkSigned(check, id, key, signature, message) {
+    const known = this.keys === null ? key : this.keys(id);
+    if (known !== key) {
+      this.report.add(check, "other-key", null, known === undefined
+        ? `the key ${id} is not among the keys that were given`
+        : `signed with another key than the one that was given for ${id}`);
+      return false;
+    }
+    const good = await ed25519Verifies(key, signature, message);
     if (good === null) {
-      this.report.unchecked("signature", "signature-not-checkable",
+      this.report.unchecked(check, "signature-not-checkable",
         "signature not checkable in this browser: it has no Ed25519; use a newer one, or `macao verify`");
     } else if (!good) {
-      this.report.add("signature", "signature", null,
-        "the signature does not fit: the header or the closing line was changed, or somebody else signed");
+      this.report.add(check, "signature", null, `the key ${id} did not sign this`);
     }
-    return this.keys !== null;
+    return good === true;
   }
-}
 
-/** A damaged last line is taken for the closing line if it begins like one. */
-function meansClosing(bytes) {
-  const begin = ENCODER.encode('{"line":"closing"');
-  return begin.every((byte, at) => bytes[at] === byte);
+  /** Check that the match lies in the log of the checkpoint. Return how large that was, null without a good receipt. */
+  async checkReceipt() {
+    const receipt = this.closing?.receipt;
+    if (!receipt) {
+      this.report.state("receipt", "absent");
+      return null;
+    }
+    const { position, proof, checkpoint } = receipt;
+    const { size, root, key_id: id, public_key: key, signature } = checkpoint;
+    const signed = await this.checkSigned("receipt", id, key, signature, checkpointMessage(checkpoint));
+    const { version: last, hash } = this.closing;
+    const leaf = await leafHash(position, this.stream ?? this.header?.stream ?? "-", last, hash);
+    const holds = await inclusionHolds(position, size, leaf, proof, root);
+    if (!holds) {
+      this.report.add("receipt", "proof", null, "the receipt does not prove that the match lies in the log it names");
+    }
+    return signed && holds ? size : null;
+  }
 }
 
 function hashOf(event, stream) {
@@ -720,8 +784,8 @@ class Chance {
     this.open = null;
     opened.key = key;
     opened.revealedAt = at;
+    // If the key does not open the commitment, the service's seed will tell at the end which of the two is wrong.
     if ((await roundCommitment(key)) === opened.commitment) await this.settle(opened, key);
-    else this.bad("key", at, `the key does not open what was committed to for round ${round}`);
   }
 
   revealSeed({ seed }, at) {
@@ -757,32 +821,40 @@ class Chance {
     round.draws = null;
   }
 
-  /** Check what needs the service's seed, which comes last. Returns how many operations were drawn again. */
-  async end(started) {
-    if (this.open) this.bad("round-not-closed", null, `round ${this.open.number} is still open at the end`);
-    const key = await this.keyOfMatch(started);
+  /**
+   * Check what needs the service's seed, which comes last. What is missing has the version `after` the last event.
+   * Returns how many operations were drawn again.
+   */
+  async end(started, after) {
+    if (this.open) this.bad("round-not-closed", after, `the key of round ${this.open.number} is not revealed`);
+    const key = await this.keyOfMatch(started, after);
+    const trusted = key !== null && (await this.findFault(started, key));
     for (const round of this.rounds.values()) {
-      const right = key && (await roundKey(key, round.number));
-      if (right) await this.compare(round, right);
-      const best = right && (await roundCommitment(right)) === round.commitment ? right : round.key ?? right;
-      if (round.draws && best) await this.settle(round, best);
+      await this.close(round, trusted ? await roundKey(key, round.number) : null);
     }
     return this.drawn;
   }
 
-  async compare(round, right) {
-    if ((await roundCommitment(right)) !== round.commitment) {
-      this.bad("round-commitment", round.committedAt,
-        `what was committed to for round ${round.number} does not follow from the seeds of the service and the players`);
+  /** Compare a round with the key that the seeds give, where that can be trusted. */
+  async close(round, right) {
+    if (right !== null) {
+      if ((await roundCommitment(right)) !== round.commitment) {
+        this.bad("round-commitment", round.committedAt,
+          `the seeds of the service and the players give another commitment for round ${round.number}`);
+      }
+      if (round.key !== null && round.key !== right) {
+        this.bad("round-key", round.revealedAt,
+          `the seeds of the service and the players give another key for round ${round.number}`);
+      }
+    } else if (round.key !== null && (await roundCommitment(round.key)) !== round.commitment) {
+      this.bad("round-key", round.revealedAt, `this key does not open the commitment of round ${round.number}`);
     }
-    if (round.key !== null && round.key !== right) {
-      this.bad("round-key", round.revealedAt,
-        `the key of round ${round.number} does not follow from the seeds of the service and the players`);
-    }
+    const key = right ?? round.key;
+    if (round.draws && key) await this.settle(round, key);
   }
 
-  /** Return the match's key, or null if it cannot be known. */
-  async keyOfMatch(started) {
+  /** Return the match's key as the seeds give it, null if they are not all there. */
+  async keyOfMatch(started, after) {
     if (!started) return null;
     const { match, game, rules_version: rules, seats, commitment } = started.fact;
     if (!word(match) || !word(game) || !version(rules) || !list(fields(SEAT))(seats) || !hex(64)(commitment)) {
@@ -790,17 +862,109 @@ class Chance {
       return null;
     }
     const odd = seats.findIndex(({ seed }) => !SEED_FORM.test(seed));
-    if (odd >= 0) this.bad("player-seed", started.version, `the seed of seat ${odd} does not have the form of one`);
-    if (!this.seed) {
-      this.bad("seed-missing", null, "the service's seed is not revealed");
+    if (odd >= 0) {
+      this.bad("player-seed", started.version, `the seed of seat ${odd} does not have the form of one`);
       return null;
     }
-    if ((await commitmentOf(match, this.seed.seed)) !== commitment) {
-      this.bad("seed", this.seed.version, "the seed does not open the commitment that the match began with");
+    if (!this.seed) {
+      this.bad("seed-missing", after, "the service's seed is not revealed");
       return null;
     }
     return matchKey(match, `${game}@${rules}`, seats.map(({ seed }) => seed), this.seed.seed);
   }
+
+  /**
+   * The service's seed has to open the commitment, and with the players' seeds has to give the rounds' keys. Which of
+   * the two does not hold tells which part was exchanged; if neither holds it is the seed. Returns whether the keys
+   * that the seeds give are those of the match.
+   */
+  async findFault(started, key) {
+    const { match, commitment } = started.fact;
+    const opens = (await commitmentOf(match, this.seed.seed)) === commitment;
+    const fits = await this.fit(key);
+    if (opens && fits !== false) return true;
+    if (fits) {
+      this.bad("commitment", started.version, "the revealed seed does not open the commitment that stands here");
+    } else if (opens) {
+      this.bad("player-seed", started.version,
+        "the players' seeds, the game and the rules that stand here do not give the keys of the rounds");
+    } else {
+      this.bad("seed", this.seed.version, "the seed that is revealed here is not the one that was committed to");
+    }
+    return fits === true;
+  }
+
+  /** Whether any commitment or key in the record is one that the seeds give; null if there is none to compare. */
+  async fit(key) {
+    let compared = null;
+    for (const round of this.rounds.values()) {
+      const right = await roundKey(key, round.number);
+      if (round.key === right || (await roundCommitment(right)) === round.commitment) return true;
+      compared = false;
+    }
+    return compared;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The log: a Merkle tree as in RFC 6962. Positions have up to 53 bits, so that numbers are divided and not shifted.
+
+/** What is signed of a checkpoint. */
+export const checkpointMessage = ({ log, size, root, at_ms: at }) => [CHECKPOINT, log, size, root, at].join("\n");
+
+/** The hash, in hex, of the leaf of an event. */
+export const leafHash = (position, stream, version, hash) =>
+  hashOfBytes(Uint8Array.of(0, ...ENCODER.encode([LEAF, position, stream, version, hash].join("\n"))));
+
+const nodeHash = (left, right) => hashOfBytes(Uint8Array.of(1, ...fromHex(left), ...fromHex(right)));
+
+/** Whether the leaf stands at a position (from 1) of the log of a size whose tree has this root. All hashes in hex. */
+export async function inclusionHolds(position, size, leaf, proof, root) {
+  let n = position - 1;
+  let last = size - 1;
+  if (!(number(n) && number(last) && n <= last)) return false;
+  let hash = leaf;
+  for (const other of proof) {
+    if (last === 0) return false;
+    const left = n % 2 === 1 || n === last;
+    hash = left ? await nodeHash(other, hash) : await nodeHash(hash, other);
+    if (left) [n, last] = skipEven(n, last);
+    [n, last] = [half(n), half(last)];
+  }
+  return last === 0 && hash === root;
+}
+
+/** Whether the log of the second size begins with all of the first. */
+export async function consistencyHolds(first, firstRoot, second, secondRoot, proof) {
+  if (!(version(first) && version(second) && first <= second)) return false;
+  if (first === second) return proof.length === 0 && firstRoot === secondRoot;
+  let n = first - 1;
+  let last = second - 1;
+  while (n % 2 === 1) [n, last] = [half(n), half(last)];
+  // A first size that is a power of two is a whole subtree, and its root begins the way.
+  const [start, ...others] = n === 0 ? [firstRoot, ...proof] : proof;
+  if (start === undefined) return false;
+  let a = start;
+  let b = start;
+  for (const other of others) {
+    if (last === 0) return false;
+    if (n % 2 === 1 || n === last) {
+      a = await nodeHash(other, a);
+      b = await nodeHash(other, b);
+      [n, last] = skipEven(n, last);
+    } else {
+      b = await nodeHash(b, other);
+    }
+    [n, last] = [half(n), half(last)];
+  }
+  return last === 0 && a === firstRoot && b === secondRoot;
+}
+
+const half = (x) => Math.floor(x / 2);
+
+function skipEven(n, last) {
+  while (n % 2 === 0 && n !== 0) [n, last] = [half(n), half(last)];
+  return [n, last];
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -855,13 +1019,16 @@ function toBase64url(bytes) {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-const sha256 = async (message) => toHex(await crypto.subtle.digest("SHA-256", ENCODER.encode(message)));
+const hashOfBytes = async (bytes) => toHex(await crypto.subtle.digest("SHA-256", bytes));
+
+const sha256 = (message) => hashOfBytes(ENCODER.encode(message));
 
 function hmacKey(key) {
   return crypto.subtle.importKey("raw", fromHex(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 }
 
-const mac = async (key, message) => toHex(await crypto.subtle.sign("HMAC", await hmacKey(key), ENCODER.encode(message)));
+const mac = async (key, message) =>
+  toHex(await crypto.subtle.sign("HMAC", await hmacKey(key), ENCODER.encode(message)));
 
 // The first example of RFC 8032: an empty message. Whatever cannot check this cannot check anything.
 const RFC8032_KEY = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
