@@ -86,7 +86,7 @@ def audit_sheet(
     check_signature(sheet, public_keys, ledger)
     check_receipt(sheet, public_keys, ledger)
     if start and started:
-        _check_header(sheet.header, start, started, ledger)
+        _check_header(sheet.header, _stream_of(sheet), start, started, ledger)
     ordered = unbroken(told, sheet.entries[:whole])
     commands = commands_of(ordered)
     check_times(commands, ledger)
@@ -101,6 +101,10 @@ def audit_sheet(
     return _verdict(sheet, started, ledger)
 
 
+def _stream_of(sheet: Sheet) -> str:
+    return next((entry.event.stream for entry in sheet.entries if entry.event is not None), "")
+
+
 def _reaches_end(sheet: Sheet, ordered: Sequence[Told]) -> bool:
     """Say whether these facts are all that there were; otherwise the last command may lack its end."""
     return (
@@ -110,17 +114,16 @@ def _reaches_end(sheet: Sheet, ordered: Sequence[Told]) -> bool:
     )
 
 
-def _check_header(header: Header | None, start: Told, started: MatchStarted, ledger: Ledger) -> None:
-    """Compare the header, and the stream, with what the first event says."""
-    if start.event.stream != started.match:
-        ledger.add(
-            "form",
-            start.line,
-            start.event.version,
-            f"the stream is {start.event.stream}, the match {started.match}",
-        )
+def _check_header(
+    header: Header | None, stream: str, start: Told, started: MatchStarted, ledger: Ledger
+) -> None:
+    """Compare the header, and the stream under which the events are chained, with what the first event says."""
     if header is None:
         return
+    if stream != started.match:
+        ledger.add(
+            "form", start.line, start.event.version, f"the stream is {stream}, the match {started.match}"
+        )
     for name, said, true in (
         ("stream", header.stream, started.match),
         ("rules", header.rules, f"{started.game}@{started.rules_version}"),

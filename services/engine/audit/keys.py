@@ -105,7 +105,8 @@ def _fit(keys: MatchKeys, told: Sequence[Told]) -> bool | None:
         if isinstance(each.fact, ChanceCommitted)
         else keys.round_key(each.fact.round).hex() == each.fact.key
         for each in told
-        if isinstance(each.fact, ChanceCommitted | ChanceRevealed)
+        if (isinstance(each.fact, ChanceCommitted) and KEY.match(each.fact.commitment))
+        or (isinstance(each.fact, ChanceRevealed) and KEY.match(each.fact.key))
     ]
     return any(answers) if answers else None
 

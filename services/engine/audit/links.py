@@ -49,13 +49,23 @@ def check_order(sheet: Sheet, ledger: Ledger) -> int:
                     f"line {entry.line} was chained to what stands before this: what lies between was put in",
                 )  # fmt: skip
             elif version > expected:
-                span = f"version {expected}" if version == expected + 1 else f"versions {expected} to {version - 1}"
+                span = (
+                    f"version {expected}"
+                    if version == expected + 1
+                    else f"versions {expected} to {version - 1}"
+                )
                 ledger.add(
-                    "order", entry.line, expected, f"{span} missing here: version {version} stands in the place"
+                    "order",
+                    entry.line,
+                    expected,
+                    f"{span} missing here: version {version} stands in the place",
                 )
             else:
                 ledger.add(
-                    "order", entry.line, expected, f"version {version} stands where version {expected} belongs"
+                    "order",
+                    entry.line,
+                    expected,
+                    f"version {version} stands where version {expected} belongs",
                 )
         if unbroken is None and (entry.event is None or version != expected):
             unbroken = at

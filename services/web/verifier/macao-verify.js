@@ -39,6 +39,7 @@ export const CHECKS = ["form", "order", "chain", "seal", "actor", "time", "chanc
  * @property {string} check    one of CHECKS
  * @property {string} code     what is wrong, for programs
  * @property {?number} version the version that is bad; null for header, closing line and receipt
+ * @property {number} line     where it shows, from 1
  * @property {string} words    what is wrong, for people
  */
 
@@ -46,8 +47,8 @@ export const CHECKS = ["form", "order", "chain", "seal", "actor", "time", "chanc
  * @typedef {object} Verdict
  * @property {boolean} sound           everything was checked, and nothing is wrong
  * @property {boolean} checkable       false if this browser lacks something that a check needs
- * @property {?number} first_bad_version
- * @property {Finding[]} findings      by version, those without one last
+ * @property {?number} first_bad_version  the first that a finding names
+ * @property {Finding[]} findings      in the order of the record
  * @property {boolean} more_findings   there were more than FINDINGS_MAX
  * @property {Object<string, string>} checks  for each of CHECKS: good, bad, unchecked or absent
  * @property {?object} header          the header line, if it could be read
@@ -79,6 +80,7 @@ export async function verify(source, { keys = null, onProgress = () => {} } = {}
   if (!globalThis.crypto?.subtle) {
     report.unchecked("chain", "webcrypto-missing",
       "this page has no WebCrypto, without which no hash can be computed: open it by https, or in a newer browser");
+    for (const check of CHECKS) report.state(check, "unchecked");
     return report.verdict(null, {});
   }
   const audit = new Audit(report, readKeys(keys));
@@ -106,28 +108,30 @@ class Report {
     this.tell = onProgress;
     this.findings = [];
     this.made = 0;
+    this.lines = 0; // how many were read
+    this.shift = 1; // from versions to lines: the header has one
     this.states = Object.fromEntries(CHECKS.map((check) => [check, "good"]));
   }
 
-  add(check, code, version, words) {
-    this.state(check, "bad");
+  /** Take a finding down. Where no line is given it is that of the version, or without one the closing line. */
+  add(check, code, version, words, line = version === null ? this.lines : version + this.shift) {
     this.made += 1;
-    const finding = { check, code, version, words };
-    this.tell({ kind: "finding", finding });
-    if (this.findings.length < FINDINGS_MAX) {
-      this.findings.push(finding);
-      return;
-    }
-    // The first bad version must not be lost among later ones.
-    const last = this.findings.reduce((a, b) => (order(a) >= order(b) ? a : b));
-    if (order(finding) < order(last)) this.findings[this.findings.indexOf(last)] = finding;
+    this.keep({ check, code, version, line, words }, "bad");
   }
 
   /** Something cannot be checked here: that is no verdict against the record, and none for it. */
   unchecked(check, code, words) {
-    this.state(check, "unchecked");
-    this.findings.push({ check, code, version: null, words });
-    this.tell({ kind: "finding", finding: this.findings.at(-1) });
+    this.keep({ check, code, version: null, line: this.lines, words }, "unchecked");
+  }
+
+  keep(finding, state) {
+    this.state(finding.check, state);
+    this.tell({ kind: "finding", finding });
+    this.findings.push(finding);
+    if (this.findings.length <= FINDINGS_MAX) return;
+    // The first bad line must not be lost among later ones.
+    const last = this.findings.reduce((a, b) => (a.line > b.line ? a : b));
+    this.findings.splice(this.findings.indexOf(last), 1);
   }
 
   state(check, state) {
@@ -136,13 +140,9 @@ class Report {
     this.tell({ kind: "check", check, state });
   }
 
-  bad(check) {
-    return this.states[check] === "bad";
-  }
-
   verdict(header, counts) {
-    const findings = [...this.findings].sort((a, b) => order(a) - order(b));
-    const first = findings.length ? findings[0].version : null;
+    const findings = [...this.findings].sort((a, b) => a.line - b.line);
+    const first = findings.find(({ version }) => version !== null)?.version ?? null;
     for (const check of CHECKS) this.tell({ kind: "check", check, state: this.states[check] });
     return {
       sound: findings.length === 0,
@@ -165,8 +165,6 @@ class Report {
 }
 
 const ZEROS = "0".repeat(64);
-
-const order = (finding) => finding.version ?? Infinity;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The file: bytes into lines
@@ -299,6 +297,7 @@ function readLine(bytes) {
     if (!Object.hasOwn(line, name)) return `the field ${name} is missing`;
     if (!table[name](line[name])) return `the field ${name} does not have the form that it must have`;
   }
+  if (Object.keys(line).join() !== names.join()) return "the fields do not stand in their order";
   if (JSON.stringify(line) !== written) return "the line is not written in the one way in which a record's lines are";
   if (bytes.cut) return "the last line does not end with a line feed";
   return line;
@@ -328,9 +327,9 @@ class Audit {
     this.headerLine = "";
     this.closing = null;
     this.stream = null; // under which the events are hashed
-    this.lines = 0;
     this.place = 0; // how many lines stand where events belong
     this.held = null; // the last line read: it may be the closing one
+    this.only = null; // a closing line at the top: all that is left of a record
     this.started = null; // the fact of the first event
     this.expected = 1;
     this.before = null; // the line in front, if it is an event: {event, at, bad}
@@ -345,45 +344,47 @@ class Audit {
   }
 
   get full() {
-    return this.lines > LINES_MAX;
+    return this.report.lines > LINES_MAX;
   }
 
   /** Take the next lines, as bytes. The last of them is held back, since it may be the closing line. */
   async take(batch) {
     const read = [];
     for (const bytes of batch) {
-      this.lines += 1;
+      this.report.lines += 1;
       if (this.full) {
         this.report.add("form", "too-many-lines", null,
           `a record has at most ${LINES_MAX} lines; what follows was not read`);
         break;
       }
       const line = readLine(bytes);
-      if (this.lines === 1 && this.takeFirst(line, bytes)) continue;
+      if (this.report.lines === 1 && this.takeFirst(line, bytes)) continue;
       if (this.held) read.push(this.held);
-      this.held = { line, bytes };
+      this.held = line;
     }
-    await this.takeEvents(read.map(({ line }) => line));
+    await this.takeEvents(read);
   }
 
   /** Take the first line; false if it is an event, that is if the header is missing. */
   takeFirst(line, bytes) {
     if (line.line === "event") {
-      this.report.add("form", "header-missing", null, "the header line is missing");
+      this.report.shift = 0;
+      this.report.add("form", "header-missing", null, "the header line is missing", 1);
       return false;
     }
     if (line.line === "header") {
       this.header = line;
       this.headerLine = DECODER.decode(bytes);
     } else {
+      this.only = line.line === "closing" ? line : null;
       const found = typeof line === "string" ? line : "a closing line stands in its place";
-      this.report.add("form", "header-missing", null, `the header line is missing or damaged: ${found}`);
+      this.report.add("form", "header-missing", null, `the header line is missing or damaged: ${found}`, 1);
     }
     return true;
   }
 
   async end() {
-    if (this.lines === 0) {
+    if (this.report.lines === 0) {
       this.report.add("form", "empty", null, "the record is empty");
     } else {
       await this.takeLast();
@@ -399,18 +400,19 @@ class Audit {
   }
 
   async takeLast() {
-    const line = this.held?.line;
+    const line = this.held ?? this.only;
     if (line?.line === "closing") {
       this.closing = line;
       this.blame(line.hash);
-      this.checkClosing(line);
+      if (line !== this.only) this.checkClosing(line);
       return;
     }
     if (line && typeof line !== "string") await this.takeEvents([line]);
     this.blame(null);
     const found = typeof line === "string" ? `, and the last line cannot be read: ${line}` : "";
     this.report.add("form", "closing-missing", this.expected,
-      `the closing line is missing: the record was cut off or damaged at its end${found}`);
+      `the closing line is missing: the record was cut off or damaged at its end${found}`,
+      this.report.lines);
   }
 
   /** Take lines that stand where events belong, whatever they are. */
@@ -575,10 +577,13 @@ class Audit {
       return;
     }
     this.started = { version: 1, fact };
+    if (this.header && this.stream !== fact.match) {
+      this.report.add("form", "stream", 1, `the events are chained as ${this.stream}, and this is another match`);
+    }
     const rules = `${fact.game}@${fact.rules_version}`;
     for (const [name, said] of Object.entries({ stream: fact.match, rules, seats: fact.seats })) {
       if (this.header && JSON.stringify(this.header[name]) !== JSON.stringify(said)) {
-        this.report.add("form", "header", null, `the header names other ${name} than match-started does`);
+        this.report.add("form", "header", null, `the header names other ${name} than match-started does`, 1);
       }
     }
   }
@@ -586,14 +591,15 @@ class Audit {
   checkClosing(closing) {
     if (closing.version >= this.expected) {
       this.report.add("order", "cut-off", this.expected,
-        `the closing line names version ${closing.version} as the last, and the record ends before it`);
+        `the closing line names version ${closing.version} as the last, and the record ends before it`,
+        this.report.lines);
     } else if (closing.version < this.expected - 1) {
       this.report.add("order", "too-many", closing.version + 1,
-        `the closing line names version ${closing.version} as the last, and there are more`);
+        `the closing line names version ${closing.version} as the last, and there are more`, this.report.lines);
     } else if (this.before && closing.hash !== this.before.event.hash && !this.before.bad) {
       this.report.add("chain", "end", this.before.event.version,
         "the chain ends in another hash than the closing line names: this event was changed, or an earlier one and all"
-        + " that follow chained anew");
+        + " that follow chained anew", this.before.at + this.report.shift);
     }
     if (closing.events !== this.place) {
       this.report.add("order", "count", null,
@@ -752,13 +758,14 @@ class Chance {
   constructor(report) {
     this.report = report;
     this.rounds = new Map(); // number -> {commitment, committedAt, key, revealedAt, draws}
+    this.said = []; // every commitment and every key, wherever it stands
     this.open = null;
     this.seed = null; // {version, seed}
     this.drawn = 0;
   }
 
-  bad(code, at, words) {
-    this.report.add("chance", code, at, words);
+  bad(code, at, words, line) {
+    this.report.add("chance", code, at, words, line);
   }
 
   async take(fact, at) {
@@ -770,6 +777,7 @@ class Chance {
 
   commit({ round, commitment }, at) {
     if (!number(round) || !hex(64)(commitment)) return this.bad("fact", at, "this is no commitment to a round");
+    this.said.push({ round, commitment });
     if (this.seed) this.bad("after-seed", at, "a round begins when the service's seed is already known");
     if (this.open) this.bad("round-open", at, `round ${round} begins while round ${this.open.number} is open`);
     if (this.rounds.has(round)) return this.bad("round-again", at, `round ${round} was before`);
@@ -779,6 +787,7 @@ class Chance {
 
   async reveal({ round, key }, at) {
     if (!number(round) || !hex(64)(key)) return this.bad("fact", at, "this is no key of a round");
+    this.said.push({ round, key });
     if (this.open?.number !== round) return this.bad("round-not-open", at, `round ${round} is not open`);
     const opened = this.open;
     this.open = null;
@@ -826,7 +835,8 @@ class Chance {
    * Returns how many operations were drawn again.
    */
   async end(started, after) {
-    if (this.open) this.bad("round-not-closed", after, `the key of round ${this.open.number} is not revealed`);
+    const { lines } = this.report;
+    if (this.open) this.bad("round-not-closed", after, `the key of round ${this.open.number} is not revealed`, lines);
     const key = await this.keyOfMatch(started, after);
     const trusted = key !== null && (await this.findFault(started, key));
     for (const round of this.rounds.values()) {
@@ -867,7 +877,7 @@ class Chance {
       return null;
     }
     if (!this.seed) {
-      this.bad("seed-missing", after, "the service's seed is not revealed");
+      this.bad("seed-missing", after, "the service's seed is not revealed", this.report.lines);
       return null;
     }
     return matchKey(match, `${game}@${rules}`, seats.map(({ seed }) => seed), this.seed.seed);
@@ -896,13 +906,11 @@ class Chance {
 
   /** Whether any commitment or key in the record is one that the seeds give; null if there is none to compare. */
   async fit(key) {
-    let compared = null;
-    for (const round of this.rounds.values()) {
-      const right = await roundKey(key, round.number);
-      if (round.key === right || (await roundCommitment(right)) === round.commitment) return true;
-      compared = false;
+    for (const { round, commitment, key: revealed } of this.said) {
+      const right = await roundKey(key, round);
+      if (revealed === right || commitment === (await roundCommitment(right))) return true;
     }
-    return compared;
+    return this.said.length ? false : null;
   }
 }
 
@@ -910,7 +918,8 @@ class Chance {
 // The log: a Merkle tree as in RFC 6962. Positions have up to 53 bits, so that numbers are divided and not shifted.
 
 /** What is signed of a checkpoint. */
-export const checkpointMessage = ({ log, size, root, at_ms: at }) => [CHECKPOINT, log, size, root, at].join("\n");
+export const checkpointMessage = ({ log, size, root, at_ms: at, key_id: id }) =>
+  [CHECKPOINT, log, size, root, at, id].join("\n");
 
 /** The hash, in hex, of the leaf of an event. */
 export const leafHash = (position, stream, version, hash) =>
@@ -980,6 +989,7 @@ function readKeys(given) {
     const key = requireKey(given);
     return () => key;
   }
+  if (!isPlain(given)) throw new TypeError("keys are a JWKS, an object of base64url by id, or one key in base64url");
   const pairs = Array.isArray(given.keys) ? jwksPairs(given.keys) : Object.entries(given);
   const known = new Map(pairs.map(([id, key]) => [id, requireKey(key)]));
   if (known.size === 0) throw new TypeError("no key for records was given");
@@ -989,7 +999,7 @@ function readKeys(given) {
 // Keys of a service have a purpose; those for tokens sign no records.
 function jwksPairs(keys) {
   return keys
-    .filter((key) => key.crv === "Ed25519" && (key.macao_purpose ?? "record") === "record")
+    .filter((key) => isPlain(key) && key.crv === "Ed25519" && (key.macao_purpose ?? "record") === "record")
     .map((key) => [key.kid, key.x]);
 }
 

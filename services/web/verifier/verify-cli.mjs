@@ -46,7 +46,12 @@ async function main() {
 }
 
 function readKey(given) {
-  return existsSync(given) ? JSON.parse(readFileSync(given, "utf8")) : given;
+  if (!existsSync(given)) return given;
+  try {
+    return JSON.parse(readFileSync(given, "utf8")) ?? "";
+  } catch {
+    throw new Error(`${given} holds no keys: give base64url, or the path of a saved /.well-known/jwks.json`);
+  }
 }
 
 function describe(verdict) {
