@@ -248,7 +248,15 @@ def read_record(lines: Iterable[bytes]) -> Record:
     Raises:
         RecordError: naming the first line that cannot be read.
     """
-    sheet = read_sheet(lines)
+    return record_of(read_sheet(lines))
+
+
+def record_of(sheet: Sheet) -> Record:
+    """Return what was read as a record.
+
+    Raises:
+        RecordError: naming the first line that cannot be read.
+    """
     faults = [
         *sheet.faults,
         *(Fault(entry.line, entry.problem) for entry in sheet.entries if entry.event is None),

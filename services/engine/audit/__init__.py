@@ -12,6 +12,7 @@ from services.contracts.envelope import Event, Head
 from services.contracts.events.match import MatchStarted
 from services.engine.audit.chance import check_chance
 from services.engine.audit.clocks import Outage
+from services.engine.audit.comparison import Comparison, NotComparableError, compare, describe_comparison
 from services.engine.audit.decisions import check_decisions, check_times, commands_of
 from services.engine.audit.facts import Told, read_facts, unbroken
 from services.engine.audit.keys import find_keys
@@ -23,7 +24,8 @@ from services.engine.record import Closing, Entry, Header, Record, Sheet, read_s
 from services.engine.rules.catalogue import Catalogue
 
 __all__ = [
-    "Check", "Finding", "Outage", "Verdict", "audit", "audit_events", "audit_lines", "audit_sheet", "describe",
+    "Check", "Comparison", "Finding", "NotComparableError", "Outage", "Verdict", "audit", "audit_events", "audit_lines",
+    "audit_sheet", "compare", "describe", "describe_comparison",
 ]  # fmt: skip
 
 

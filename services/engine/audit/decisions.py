@@ -208,7 +208,7 @@ def _decide(
         raise Divergence(
             first, "a command without a move voids the match: match-voided is missing here", behind=True
         )
-    seat, move = _cause_of(match, first)
+    seat, move = read_cause(match, first)
     _check_actor(match, first, seat, move, ledger)
     clocks.check(match, move, first)
     facts = matches.decide(match, seat, move, keys)
@@ -219,7 +219,8 @@ def _decide(
     return facts, move
 
 
-def _cause_of(match: Match, first: Told) -> tuple[int, Move]:
+def read_cause(match: Match, first: Told) -> tuple[int, Move]:
+    """Return the seat and the move that a command was caused by, or diverge."""
     written = first.event.cause
     if written is None:
         raise Divergence(first, "a command begins here, and no move is named as its cause")
