@@ -120,12 +120,12 @@ def _check_header(
     header: Header | None, stream: str, start: Told, started: MatchStarted, ledger: Ledger
 ) -> None:
     """Compare the header, and the stream under which the events are chained, with what the first event says."""
-    if header is None:
-        return
-    if stream != started.match:
+    if stream and stream != started.match:
         ledger.add(
             "form", start.line, start.event.version, f"the stream is {stream}, the match {started.match}"
         )
+    if header is None:
+        return
     for name, said, true in (
         ("stream", header.stream, started.match),
         ("rules", header.rules, f"{started.game}@{started.rules_version}"),

@@ -44,10 +44,7 @@ def check_order(sheet: Sheet, ledger: Ledger) -> int:
         elif version != expected:
             put_in = _first_put_in(sheet.entries, at, places) if version < expected else None
             if put_in is not None:
-                ledger.add(
-                    "order", put_in.line, version,
-                    f"line {entry.line} was chained to what stands before this: what lies between was put in",
-                )  # fmt: skip
+                ledger.add("order", put_in.line, version, _put_in_words(entry))
             elif version > expected:
                 span = (
                     f"version {expected}"
@@ -81,14 +78,19 @@ def _first_put_in(entries: Sequence[Entry], at: int, places: Mapping[bytes, int]
     A copy of an event is no reason to doubt the first one.
     """
     event = entries[at].event
-    if event is None or event.hash in places or event.recomputed_hash() != event.hash:
+    if event is None or event.hash in places:
         return None
     before = places.get(event.previous, at)
     return entries[before + 1] if before + 1 < at else None
 
 
+def _put_in_words(entry: Entry) -> str:
+    return f"line {entry.line} was chained to what stands before this: what lies between was put in"
+
+
 def check_chain(sheet: Sheet, ledger: Ledger) -> None:
     """Recompute every hash, compare every link, and open every seal."""
+    places = {GENESIS: -1}
     for at, entry in enumerate(sheet.entries):
         event = entry.event
         if event is None:
@@ -105,7 +107,12 @@ def check_chain(sheet: Sheet, ledger: Ledger) -> None:
             ledger.add("chain", entry.line, 1, f"the first event of a stream has the previous hash {ZERO}")
         before = sheet.entries[at - 1].event if at else None
         if before is not None and before.version + 1 == event.version and before.hash != event.previous:
-            _blame_broken_link(sheet, at, ledger)
+            put_in = _first_put_in(sheet.entries, at, places)
+            if put_in is not None:
+                ledger.add("order", put_in.line, places[event.previous] + 2, _put_in_words(entry))
+            else:
+                _blame_broken_link(sheet, at, ledger)
+        places.setdefault(event.hash, at)
 
 
 def _blame_broken_link(sheet: Sheet, at: int, ledger: Ledger) -> None:

@@ -458,7 +458,7 @@ class Audit {
     this.events += 1;
     const at = this.place;
     const own = computed.hash === event.hash;
-    this.checkVersion(event, at, own);
+    this.checkVersion(event, at);
     this.checkChain(event, at, own);
     this.checkSeal(event, at, computed.seal);
     this.checkCommand(event, at);
@@ -467,27 +467,24 @@ class Audit {
     if (fact) await this.chance.take(fact, at);
   }
 
-  checkVersion(event, at, own) {
-    if (event.version < this.expected && own) {
-      const from = this.placeOf(event.previous);
-      const copy = this.recent.has(event.hash);
-      if (from !== undefined && from < at - 1 && !copy) {
-        this.report.add("order", "inserted", from + 1,
-          `the chain goes on at place ${at} from what stands before this: what lies between was put in`);
-        this.expected = event.version + 1;
-        return;
-      }
-    }
-    if (event.version !== this.expected) {
-      this.report.add("order", "version", at,
-        `version ${this.expected} ought to stand here, and version ${event.version} does`);
-    }
+  checkVersion(event, at) {
+    const { expected } = this;
     this.expected = event.version + 1;
+    if (event.version < expected && this.findsPutIn(event, at)) return;
+    if (event.version !== expected) {
+      this.report.add("order", "version", at,
+        `version ${expected} ought to stand here, and version ${event.version} does`);
+    }
   }
 
-  /** Return where the event with a hash stands, as far as that is remembered; the first follows place 0. */
-  placeOf(hash) {
-    return hash === ZEROS ? 0 : this.recent.get(hash);
+  /** Where an event goes on from further back than the line before, what lies between was put in: say so. */
+  findsPutIn(event, at) {
+    const from = event.previous === ZEROS ? 0 : this.recent.get(event.previous);
+    // A copy of an event is no reason to doubt the first one.
+    if (from === undefined || from >= at - 1 || this.recent.has(event.hash)) return false;
+    this.report.add("order", "inserted", from + 1,
+      `the chain goes on at place ${at} from what stands before this: what lies between was put in`);
+    return true;
   }
 
   checkChain(event, at, own) {
@@ -500,7 +497,8 @@ class Audit {
     }
     const { before } = this;
     this.before = { event, at, bad };
-    if (before && before.event.version + 1 === event.version && before.event.hash !== event.previous && !before.bad) {
+    if (before && before.event.version + 1 === event.version && before.event.hash !== event.previous
+        && !this.findsPutIn(event, at) && !before.bad) {
       this.broken = { ...this.before, own };
     }
     this.recent.set(event.hash, at);
@@ -859,8 +857,8 @@ class Chance {
     } else if (round.key !== null && (await roundCommitment(round.key)) !== round.commitment) {
       this.bad("round-key", round.revealedAt, `this key does not open the commitment of round ${round.number}`);
     }
-    const key = right ?? round.key;
-    if (round.draws && key) await this.settle(round, key);
+    // A key that opens nothing proves nothing against the draws.
+    if (round.draws && right !== null) await this.settle(round, right);
   }
 
   /** Return the match's key as the seeds give it, null if they are not all there. */
