@@ -54,7 +54,10 @@ cannot be done there. `macao verify` and the audit check everything; the JavaScr
 [Which event is named](record.md#which-event-is-named) has the rules for it.
 
 The last column is a [receipt](record.md#the-receipt) that somebody has kept from before: whether the end of the chain
-is still the one that it was given for. It says nothing where the end was left as it was.
+is still the one that it was given for. It says nothing where the end was left as it was. A file has none here, whoever
+changes it leaves it out. The log was sealed before it was changed, so the record from there has its receipt again, and
+the check `receipt` finds that it is for another match; an operator would have to seal the whole log anew, and
+contradict every checkpoint that was ever seen outside.
 """
 
 SECTIONS: Final[Sequence[tuple[str, str, Sequence[Tampering]]]] = (
@@ -75,7 +78,7 @@ right again. In the database, where the service signs, the next table has it wit
         """\
 By an operator, or somebody who has taken over the service. Chain, seals and signature are right. What bends chance is
 found by every verifier, and what breaks the rules by those that have them. What does neither (other times, other names,
-a whole other match) no verifier can find in the record alone: that takes the receipt.""",
+a whole other match) no verifier can find in the record alone: that takes a receipt.""",
         BY_THE_SERVICE,
     ),
 )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import asyncpg
 
-from services.contracts.envelope import Event, Head
+from services.contracts.envelope import Draft, Event, Head, chain
 from services.engine.play.commitments import SEED_PURPOSE
 from services.engine.record import base64url
 from tests.engine.conftest import Engine
 from tests.verifier.tampering import Tampering, events
 
 MATCH = events()[0].stream
+OTHER = "t_00000000000000000000000001"
+BEFORE, ROOM, AFTER = 280, len(events()), 250
+"""How the log is laid out: events of others, those of the match, events of others; what is too much comes behind."""
+
 COLUMNS = "version, type, schema, actor, command, at_ms, cause, body, seal, salt, sealed, previous, hash"
 
 
@@ -37,6 +41,7 @@ class Tamperer:
             engine.platform.vault.encrypt(SEED_PURPOSE, seed, MATCH.encode()),
             seed.hex(),
         )
+        await self._put_others()
         await self.put(events(), events()[-1].head)
 
     async def tamper(self, tampering: Tampering) -> None:
@@ -44,22 +49,38 @@ class Tamperer:
         told = tampering.change(list(events()))
         await self.put(told, events()[-1].head if tampering.end == "kept" else told[-1].head)
 
+    async def _put_others(self) -> None:
+        """Fill the log around the match with events of a table, so that its place lies deep in the sealed tree."""
+        drafts = [Draft("host-passed", 1, b'{"type":"host-passed","player":"p_1"}')] * (BEFORE + AFTER)
+        others = chain(Head(), drafts, stream=OTHER, actor="p_1", command="c_1", at_ms=1, cause=None)
+        places = [*range(1, BEFORE + 1), *range(BEFORE + ROOM + 1, BEFORE + ROOM + AFTER + 1)]
+        await self._insert(OTHER, zip(places, others, strict=True))
+        await self._insert_head(OTHER, "t", others[-1].head)
+
     async def put(self, told: Sequence[Event], head: Head) -> None:
         """Put these rows in the place of those that are there."""
         async with self._connection.transaction():
             await self._connection.execute("DELETE FROM macao_log.events WHERE stream = $1", MATCH)
             await self._connection.execute("DELETE FROM macao_log.streams WHERE id = $1", MATCH)
-            await self._connection.executemany(
-                f"INSERT INTO macao_log.events (position, stream, recorded_at, {COLUMNS})"
-                " VALUES ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
-                [(position, MATCH, *_row(event)) for position, event in enumerate(told, 1)],
-            )
-            await self._connection.execute(
-                "INSERT INTO macao_log.streams (id, kind, version, hash) VALUES ($1, 'm', $2, $3)",
-                MATCH,
-                head.version,
-                head.hash,
-            )
+            places = [*range(BEFORE + 1, BEFORE + ROOM + 1), *range(BEFORE + ROOM + AFTER + 1, 1000)]
+            await self._insert(MATCH, zip(places, told, strict=False))
+            await self._insert_head(MATCH, "m", head)
+
+    async def _insert(self, stream: str, told: Iterable[tuple[int, Event]]) -> None:
+        await self._connection.executemany(
+            f"INSERT INTO macao_log.events (position, stream, recorded_at, {COLUMNS})"
+            " VALUES ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+            [(position, stream, *_row(event)) for position, event in told],
+        )
+
+    async def _insert_head(self, stream: str, kind: str, head: Head) -> None:
+        await self._connection.execute(
+            "INSERT INTO macao_log.streams (id, kind, version, hash) VALUES ($1, $2, $3, $4)",
+            stream,
+            kind,
+            head.version,
+            head.hash,
+        )
 
 
 def _row(event: Event) -> tuple[Any, ...]:
