@@ -110,7 +110,7 @@ def service(platform: Platform) -> Service:
             views,
             pulse,
             proofs,
-            Records(views, platform.tokens, proofs),
+            Records(platform.log, commitments, platform.tokens, proofs),
         ),
         lifespan=lifespan,
     )

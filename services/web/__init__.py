@@ -1,0 +1,1 @@
+"""The pages a person opens: static files without a build step."""
