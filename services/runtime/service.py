@@ -27,6 +27,7 @@ class Service:
         lifespan: opens what the service keeps running (subscriptions, reconcilers) once the platform is open,
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
+        has_front_door: whether one of its routers answers at ``/``. Where none does, that leads to the API's description.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Service:
     provides: tuple[object, ...] = ()
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
+    has_front_door: bool = False
 
 
 Factory = Callable[["Platform"], Service]

@@ -1,0 +1,3 @@
+import { Page } from '../parts/page.js';
+class AuditPage extends Page {}
+customElements.define('page-audit', AuditPage);

@@ -1,0 +1,3 @@
+import { Page } from '../parts/page.js';
+class LeaderboardsPage extends Page {}
+customElements.define('page-leaderboards', LeaderboardsPage);

@@ -1,0 +1,3 @@
+import { Page } from '../parts/page.js';
+class PlayerPage extends Page {}
+customElements.define('page-player', PlayerPage);

@@ -1,0 +1,3 @@
+import { Page } from '../parts/page.js';
+class ReplayPage extends Page {}
+customElements.define('page-replay', ReplayPage);
