@@ -102,6 +102,13 @@ export const getRecord = (match) => read(at`/v1/matches/${match}/record`, { as: 
 export const getAudit = (match) => read(at`/v1/matches/${match}/audit`);
 export const getKeys = () => read('/.well-known/jwks.json');
 
+// Disputes
+
+export const listDisputes = (match) => read(at`/v1/matches/${match}/disputes`);
+export const openDispute = (match, complaint) => write('POST', at`/v1/matches/${match}/disputes`, complaint);
+export const withdrawDispute = (dispute) => write('POST', at`/v1/disputes/${dispute}/withdraw`);
+export const getCase = (dispute) => read(at`/v1/disputes/${dispute}/case`, { as: 'text', headers: { Accept: 'text/markdown' } });
+
 // Boards
 
 export const getLeaderboard = (game, cursor = null) => read(paged(at`/v1/leaderboards/${game}`, cursor));

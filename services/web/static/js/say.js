@@ -10,6 +10,7 @@ export function say(text, { kind = 'news', href = null, link = '' } = {}) {
 
 /** Return a refusal in words. */
 export function inWords(problem) {
+  if (!(problem instanceof Problem)) throw problem;
   if (problem.status === 0) return t('problem.no-answer');
   const known = `problem.${problem.code}`;
   if (hasText(known)) {
@@ -22,6 +23,7 @@ export function inWords(problem) {
 /** Tell a refusal, with the clause of the rules where it has one. Everything else is thrown on. */
 export function sayProblem(error, game = null) {
   if (!(error instanceof Problem)) throw error;
-  const href = error.clause && game ? `/rules/${game}#${error.clause}` : null;
+  // Clauses that hold in every game (G1 and on) have no page of their own.
+  const href = error.clause?.includes('-') && game ? `/rules/${game}#${error.clause}` : null;
   say(inWords(error), { kind: 'refusal', href, link: error.clause ? t('problem.clause', { clause: error.clause }) : '' });
 }

@@ -16,7 +16,7 @@ export function centre(scene) {
   return [
     h('p', { class: 'round' }, roundOf(scene)),
     h('div', { class: 'piles' },
-      h('div', { class: 'stock' }, h('macao-card', { code: position.stock ? '??' : '??', class: position.stock ? null : 'empty' }),
+      h('div', { class: 'stock' }, h('macao-card', { code: '??', class: position.stock ? null : 'empty' }),
         h('span', { class: 'count' }, t('table.stock', { n: position.stock }))),
       h('div', { class: 'pile', 'data-pile': '' },
         pile.map((code, index) => h('macao-card', {
@@ -46,13 +46,14 @@ export function atSeat(scene, seat) {
   const { position, view, own } = scene;
   const player = position.players[seat];
   const points = player.losses ?? (view.options.points_limit ? player.points : null);
-  const open = player.hand !== null && seat !== own;
+  const held = seat === own && !scene.openAll; // one's own cards lie before the table
+  const open = player.hand !== null && !held;
   return [
     h('span', { class: 'cards' }, h('span', { class: 'count' }, t('table.cards', { n: player.cards }))),
     points !== null && h('span', { class: 'points' }, t('table.points', { n: points })),
     player.turns_to_sit_out > 0 && h('span', { class: 'badge' }, t('table.sits-out', { n: player.turns_to_sit_out })),
     player.owes_call && h('span', { class: 'badge alert' }, t('table.silent')),
-    seat === own ? null : open
+    held ? null : open
       ? h('span', { class: 'fan open' }, player.hand.map((code, index) => h('macao-card', { key: `${code} ${index}`, code, name: cardName(code) })))
       : h('span', { class: 'fan', 'aria-hidden': 'true' }, Array.from({ length: Math.min(player.cards, FAN_MAX) }, (_, index) => h('macao-card', { key: `back ${index}`, code: '??' }))),
   ];
