@@ -27,7 +27,7 @@ class Service:
         lifespan: opens what the service keeps running (subscriptions, reconcilers) once the platform is open,
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
-        has_front_door: whether one of its routers answers at ``/``. Where none does, that leads to the API's description.
+        has_front_door: whether a router of it answers at ``/``. Where none does, that leads to the API's description.
     """
 
     name: str

@@ -7,7 +7,7 @@ relative paths. So a browser may keep them for ever, and pages that stem from tw
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -67,6 +67,11 @@ class Files:
         shell = bodies.pop(SHELL).replace(b"{assets}", f"/assets/{self.digest}".encode())
         self.shell: Final = _file(SHELL, shell)
         self._assets: Final = {path: _file(path, body) for path, body in bodies.items()}
+
+    @property
+    def paths(self) -> Iterable[str]:
+        """The paths of all assets."""
+        return self._assets.keys()
 
     def asset(self, path: str) -> File | None:
         """Return the file at a path such as ``js/main.js``, None if there is none."""

@@ -32,6 +32,15 @@ _OFFERED: Final = """() => {
   return all.find((move) => document.querySelector(`.actions [data-move="${move}"]`)) ?? '';
 }""".replace("ENOUGH", str(ENOUGH_DICE))
 
+# Where to click, or null where it is gone.
+_MIDDLE: Final = """(selector) => {
+  const found = document.querySelector(selector);
+  if (!found) return null;
+  found.scrollIntoView({ block: 'nearest' });
+  const { x, y, width, height } = found.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+}"""
+
 _SELECTORS: Final = {
     "call": ".actions .calling",
     "catch": ".catch",
@@ -52,10 +61,11 @@ class Visitors:
 
     async def come(self, viewport: dict[str, int] | None = None, **more: Any) -> Visitor:
         """Return a new visitor with an empty profile."""
+        url = more.setdefault("base_url", self.url)
         more.setdefault("locale", "en-GB")
-        context = await self._browser.new_context(base_url=self.url, viewport=viewport or WIDE, **more)
+        context = await self._browser.new_context(viewport=viewport or WIDE, **more)
         context.set_default_timeout(PATIENCE_MS)
-        visitor = Visitor(context, await context.new_page(), self.url)
+        visitor = Visitor(context, await context.new_page(), url)
         self._visitors.append(visitor)
         return visitor
 
@@ -83,7 +93,7 @@ class Visitor:
         self.requested: list[Request] = []
         page.on("console", self._console)
         page.on("pageerror", lambda error: self._heard.append(f"{error}\n{error.stack}"))
-        page.on("request", lambda request: self.requested.append(request))
+        page.on("request", self._request)
 
     def complaints(self) -> list[str]:
         """Return what the console said, and the addresses of other origins that were asked for."""
@@ -117,34 +127,34 @@ class Visitor:
         handle = await self.page.wait_for_function(_OFFERED, polling=20, timeout=60_000)
         return str(await handle.json_value())
 
-    async def play_by_mouse(self, moves_max: int = MOVES_MAX) -> int:
+    async def play_by_mouse(self) -> int:
         """Play until the match is over, and return the number of clicks."""
-        for clicks in range(moves_max):
-            offered = await self.next_offer()
-            if offered == "over":
+        for clicks in range(MOVES_MAX):
+            if await self.click_once() == "over":
                 return clicks
+        raise AssertionError(f"not over after {MOVES_MAX} clicks")
+
+    async def click_once(self) -> str:
+        """Do what can be done next, and return what it was."""
+        offered = await self.next_offer()
+        if offered != "over":
             selector = _SELECTORS.get(offered, f".actions [data-move='{offered}']")
             # Others may move at the same moment, so that a button is there no longer.
-            box = await self.page.evaluate(
-                "(selector) => { const found = document.querySelector(selector); if (!found) return null;"
-                " found.scrollIntoView({block: 'nearest'}); const {x, y, width, height} = found.getBoundingClientRect();"
-                " return [x + width / 2, y + height / 2]; }",
-                selector,
-            )
+            box = await self.page.evaluate(_MIDDLE, selector)
             if box is not None:
                 await self.page.mouse.click(*box)
-        raise AssertionError(f"not over after {moves_max} clicks")
+        return offered
 
-    async def play_by_keyboard(self, moves_max: int = MOVES_MAX) -> int:
+    async def play_by_keyboard(self) -> int:
         """Play until the match is over with Tab, arrows, Enter and Space; return how many moves that took."""
-        for moves in range(moves_max):
+        for moves in range(MOVES_MAX):
             offered = await self.next_offer()
             if offered == "over":
                 return moves
             selector = _SELECTORS.get(offered, f".actions [data-move='{offered}']")
             if await self.tab_to(selector):
                 await self.page.keyboard.press("Enter" if moves % 2 else "Space")
-        raise AssertionError(f"not over after {moves_max} moves")
+        raise AssertionError(f"not over after {MOVES_MAX} moves")
 
     async def tab_to(self, selector: str) -> bool:
         """Press Tab, and in a hand the right arrow, until the focus is there; False when it has gone meanwhile."""
@@ -162,6 +172,9 @@ class Visitor:
                 return False
             await self.page.keyboard.press("ArrowRight" if where == "hand" else "Tab")
         raise AssertionError(f"{selector} cannot be reached by Tab")
+
+    def _request(self, request: Request) -> None:
+        self.requested.append(request)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:

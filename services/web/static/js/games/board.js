@@ -40,7 +40,7 @@ function seatOf(scene, drawing, seat, index) {
     class: ['seat', turn && 'turn', place && view.status === 'running' && 'out', seat === own && 'own'],
     'data-seat': seat,
     'aria-current': turn ? 'true' : null,
-    style: { '--x': `${(50 + 41 * Math.cos(angle)).toFixed(2)}%`, '--y': `${(50 + 39 * Math.sin(angle)).toFixed(2)}%` },
+    style: { '--x': `${(50 + 41 * Math.cos(angle)).toFixed(2)}%`, '--y': `${(50 + 37 * Math.sin(angle)).toFixed(2)}%` },
   },
   h('div', { class: 'who' },
     h('span', { class: 'avatar', 'aria-hidden': 'true' }, sitting.bot ? '⚙' : [...name(seat)][0]),

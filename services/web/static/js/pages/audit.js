@@ -90,9 +90,11 @@ class AuditPage extends Page {
   }
 
   #steps() {
-    return h('ol', { class: 'steps', 'aria-label': t('audit.steps') },
-      verifier.CHECKS.map((check) => this.#step(check, this.states[check])),
-      this.rules && this.#rulesStep());
+    return h('section', { class: 'checks' },
+      h('h2', {}, t('audit.steps')),
+      h('ol', { class: 'steps' },
+        verifier.CHECKS.map((check) => this.#step(check, this.states[check])),
+        this.rules && this.#rulesStep()));
   }
 
   #step(check, state) {

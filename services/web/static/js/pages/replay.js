@@ -183,14 +183,14 @@ class ReplayPage extends Page {
 
   #list(name) {
     const now = this.stops[this.stop].version;
-    return h('section', { class: 'log', 'aria-label': t('table.log') },
+    return h('section', { class: 'log' },
       h('h2', {}, t('table.log')),
-      h('ol', { tabindex: '0', 'aria-label': t('table.log') }, this.events.map(({ version, type, data }) =>
-        h('li', { key: version, class: [type, version === now && 'now', FAIRNESS.has(type) && 'quiet'], 'aria-current': version === now ? 'true' : null }, sentence(data, name)))));
+      h('div', { class: 'lines', role: 'region', tabindex: '0', 'aria-label': t('table.log') }, h('ol', {}, this.events.map(({ version, type, data }) =>
+        h('li', { key: version, class: [type, version === now && 'now', FAIRNESS.has(type) && 'quiet'], 'aria-current': version === now ? 'true' : null }, sentence(data, name))))));
   }
 
   rendered() {
-    const list = this.querySelector('.log ol');
+    const list = this.querySelector('.log .lines');
     const now = list?.querySelector('.now');
     if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
   }

@@ -9,8 +9,8 @@ const SHOWN_MAX = 60;
 /** Describe the log of a match. Own moves are known to who made them, so they are marked. */
 export function log(events, name, game, own) {
   const told = events.filter(({ type }) => !FAIRNESS.has(type)).slice(-SHOWN_MAX).reverse();
-  return h('section', { class: 'log', 'aria-label': t('table.log') },
+  return h('section', { class: 'log' },
     h('h2', {}, t('table.log')),
-    h('ol', { role: 'log', tabindex: '0', 'aria-label': t('table.log'), reversed: true },
-      told.map(({ version, type, data }) => h('li', { key: version, class: [type, data.seat === own && own !== null && 'own'] }, sentence(data, name)))));
+    h('div', { class: 'lines', role: 'log', tabindex: '0', 'aria-label': t('table.log') }, h('ol', {},
+      told.map(({ version, type, data }) => h('li', { key: version, class: [type, data.seat === own && own !== null && 'own'] }, sentence(data, name))))));
 }
