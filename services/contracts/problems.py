@@ -93,9 +93,9 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),
     ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),
     ProblemKind("not-sealed", 409, "The log is not sealed that far yet", "Ask again in a few seconds; params.size is how far it is sealed."),
+    ProblemKind("match-damaged", 409, "What the log holds of this match is not whole", "GET /v1/matches/{id}/audit names the first event that is wrong; tell the operator."),
     # Operations.
     ProblemKind("release-failed", 409, "A parked stream still cannot be worked off", "detail says why; mend that, and release it again. Nothing of the stream was applied."),
-    ProblemKind("match-damaged", 409, "What the log holds of this match is not whole", "GET /v1/matches/{id}/audit names the first event that is wrong; tell the operator."),
     # The service itself.
     ProblemKind("rate-limited", 429, "Too many requests", "Wait as long as Retry-After says."),
     ProblemKind("unavailable", 503, "The service cannot do this just now", "Try again with the same Idempotency-Key."),

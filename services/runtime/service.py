@@ -32,6 +32,7 @@ class Service:
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
         refresh: brings gauges of its own in the platform's registry up to date, before they are read.
+        has_front_door: whether a router of it answers at ``/``. Where none does, that leads to the API's description.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Service:
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
     refresh: Callable[[], Awaitable[None]] | None = None
+    has_front_door: bool = False
 
 
 Factory = Callable[["Platform"], Service]

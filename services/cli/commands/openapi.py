@@ -28,14 +28,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def documents() -> dict[str, dict[str, Any]]:
-    """Return the document of every service, and the JSON Schema of every event."""
+    """Return the document of every service with an API, and the JSON Schema of every event."""
     import msgspec
 
-    from services.cli.compose import SERVICES, factory_of
+    from services.cli.compose import APIS, factory_of
     from services.contracts.events.catalogue import MatchFact, TableFact
     from services.runtime.web import openapi_of
 
-    found = {name: openapi_of(factory_of(name)) for name in SERVICES}
+    found = {name: openapi_of(factory_of(name)) for name in APIS}
     found["events.schema"] = msgspec.json.schema(MatchFact | TableFact)
     # Defaults in the documents are values of ours; from here on they are plain JSON.
     return {name: msgspec.json.decode(msgspec.json.encode(document)) for name, document in found.items()}

@@ -114,7 +114,8 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
         route_handlers=[
             *(router for service in services for router in service.routers),
             health.live, health.ready, metrics.metrics,
-            front_door, catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
+            *(() if any(service.has_front_door for service in services) else (front_door,)),
+            catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
         ],
         request_class=Request,
         request_max_body_size=SIZE_MAX,
