@@ -93,6 +93,17 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),
     ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),
     ProblemKind("not-sealed", 409, "The log is not sealed that far yet", "Ask again in a few seconds; params.size is how far it is sealed."),
+    # Disputes.
+    ProblemKind("no-such-event", 422, "The match has no such event", "version is that of an event: 1 up to the match's present version."),
+    ProblemKind("no-such-refusal", 422, "No command of yours was refused under this key", "Send the Idempotency-Key of the command that was refused; the commands log keeps it for a while."),
+    ProblemKind("dispute-exists", 409, "You dispute this already", "GET /v1/matches/{id}/disputes lists your disputes; withdraw the open one to word it anew."),
+    ProblemKind("disputes-exhausted", 409, "You have disputed this match as often as you may", "Wait for the rulings on the disputes that there are."),
+    ProblemKind("dispute-too-late", 409, "The time to dispute this match is over", "A match can be disputed while it runs and for a week after its end."),
+    ProblemKind("match-void", 409, "The match does not count any more", "Nothing is left to dispute: its result is void."),
+    ProblemKind("dispute-closed", 409, "The dispute is closed", "It was withdrawn or ruled on; GET /v1/disputes/{id} says which."),
+    ProblemKind("not-your-dispute", 403, "This is somebody else's dispute", "Only who complained can withdraw the complaint."),
+    ProblemKind("auditor-seated", 403, "You sat in this match", "Leave the ruling to an auditor who did not play."),
+    ProblemKind("ruling-contradictory", 422, "A dismissed complaint voids nothing", "Uphold the complaint to void the match, or let the match stand."),
     # The service itself.
     ProblemKind("rate-limited", 429, "Too many requests", "Wait as long as Retry-After says."),
     ProblemKind("unavailable", 503, "The service cannot do this just now", "Try again with the same Idempotency-Key."),

@@ -189,13 +189,15 @@ def _decide(
 ) -> tuple[tuple[Fact, ...], Move | None]:
     """Return what the rules lead to, and the move that leads there; None where a match is stopped."""
     first = command[0]
-    if match.over:
-        raise Divergence(first, "the match was over before this", "G9")
     voided = next((each.fact for each in command if isinstance(each.fact, MatchVoided)), None)
     if voided is not None:
         if first.event.actor.startswith(PLAYER_PREFIX):
             ledger.add("actor", first.line, first.event.version, "a player cannot void a match")
+        if match.status == "voided":
+            raise Divergence(first, "the match was void before this")
         return matches.void(match, voided.reason, keys), None
+    if match.over:
+        raise Divergence(first, "the match was over before this", "G9")
     seat, move = _cause_of(match, first)
     _check_actor(match, first, seat, move, ledger)
     clocks.check(match, move, first)
