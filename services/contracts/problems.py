@@ -84,7 +84,7 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("seats-empty", 409, "Not every seat is taken", "Wait for players, or change the number of seats."),
     ProblemKind("invite-code-wrong", 403, "The invitation code is not right", "Ask the host for the code of this table."),
     ProblemKind("seed-invalid", 422, "This seed cannot be used", "Use up to 64 characters from A-Z a-z 0-9 _ and -"),
-    ProblemKind("no-such-seat", 422, "The table has no such seat", "Seats are numbered from 0; the table lists them."),
+    ProblemKind("no-such-seat", 422, "There is no such seat", "Seats are numbered from 0; the table, or the match, lists them."),
     ProblemKind("seat-free", 409, "Nobody sits there", "Look at the table again."),
     ProblemKind("seats-in-use", 409, "Somebody sits on a seat that would go", "Remove the player first, or keep more seats."),
     ProblemKind("host-unfit", 422, "This player cannot become the host", "Name another person who sits at the table."),

@@ -22,11 +22,12 @@ from services.engine.disputes.cases import Cases
 from services.engine.disputes.command_log import CommandLog
 from services.engine.disputes.court import Court
 from services.engine.disputes.docket import Docket
-from services.engine.http import disputes, games, log, playing, records, starting
+from services.engine.http import disputes, games, log, playing, records, replaying, starting
 from services.engine.play.commitments import Commitments
 from services.engine.play.counts import Counts
 from services.engine.play.live import LiveMatches
 from services.engine.play.moves import Moves
+from services.engine.play.positions import Positions
 from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.play.reveals import Reveals
@@ -54,7 +55,8 @@ def service(platform: Platform) -> Service:
     counts = Counts(platform.registry)
     moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock, counts)
     pulse = Pulse(platform.database, platform.clock)
-    views = Views(platform.log, live, CATALOGUE, platform.players, pulse, platform.clock)
+    positions = Positions(platform.log, CATALOGUE)
+    views = Views(platform.log, live, positions, platform.players, pulse, platform.clock)
     proofs = LogProofs(platform.database, platform.log)
     writer = Records(views, platform.tokens, proofs)
     docket = Docket(platform.database)
@@ -94,6 +96,7 @@ def service(platform: Platform) -> Service:
             games.list_games, games.get_game, games.get_rules,
             starting.commit, starting.list_commitments, starting.start_match,
             playing.get_match, playing.move, playing.list_events, playing.stream_match, playing.get_state,
+            replaying.get_step,
             records.get_record, records.audit_match,
             log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.prove_inclusion, log.prove_consistency,
             disputes.open_dispute, disputes.list_disputes, disputes.get_dispute, disputes.get_case,
@@ -124,6 +127,7 @@ def service(platform: Platform) -> Service:
             commitments,
             moves,
             views,
+            positions,
             pulse,
             proofs,
             writer,

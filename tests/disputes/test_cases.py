@@ -17,7 +17,7 @@ async def test_from_complaint_to_ruling(name: str, database: str, redis_url: str
         case = await hall.case(quarrel.dispute)
         assert case["complete"] and case["audit"]["sound"]
         assert case["complaint"]["event_unchanged"]
-        assert case["clauses"] and all(len(clause["text"]) > 40 for clause in case["clauses"])
+        assert case["clauses"] and all(len(clause["text"]) > 20 for clause in case["clauses"])
         assert case["ruling"]["auditor"] == AUDITOR
         (subject,) = [line for line in case["commands"] if line["subject"]]
         assert subject["offset_ms"] == 0
