@@ -19,10 +19,9 @@ from services.engine.replay import Replay
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
 from services.engine.words import move_in_words, seat_name, sentence
 
-HELP: Final = "\n".join((
-    "n next   p back   m next move   b move before   a start   z end",
-    "g go to a version   s other eyes   q quit",
-))  # fmt: skip
+HELP: Final = """\
+n next   p back   m next move   b move before   a start   z end
+g go to a version   s other eyes   q quit"""
 
 RIGHT, LEFT, UP, DOWN, ESCAPE, END_OF_INPUT = "\x1b[C", "\x1b[D", "\x1b[A", "\x1b[B", "\x1b", ""
 NEXT: Final = {"n", " ", "\r", "\n", RIGHT}

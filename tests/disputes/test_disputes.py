@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import asyncpg
 import pytest
 
 from services.engine.disputes.court import Court
@@ -267,3 +268,68 @@ async def test_no_player_can_write_into_the_report(hall: Hall) -> None:
     assert report.count("\n## The ruling") == 1
     assert "<b>" not in report.replace("\\<b\\>", "") and "**The complaint is upheld" not in report
     assert "An auditor who did not play has still to rule." in report
+
+
+async def test_while_the_match_runs_nothing_tells_of_what_others_tried_or_hold(hall: Hall) -> None:
+    """Bela tries cards in vain; in Anna's case file there is no trace of that before the end, and all of it after."""
+    match = await hall.start("cards-points", [ANNA, BELA])
+    for card in ("2S", "KH", "9C"):
+        assert (await hall.send(match, BELA, {"type": "play", "cards": [card]})).status_code == 409
+        hall.clock.turn(0.003)
+    refused = await hall.send(match, ANNA, {"type": "pass"}, key="mine")
+    assert refused.status_code in (409, 422)
+    dispute = (await hall.dispute(match, ANNA, 1, "Let me!", refused_key="mine")).json()["id"]
+    mine, theirs = await hall.case(dispute, ANNA), await hall.case(dispute, AUDITOR, "audit")
+    for case in (mine, theirs):
+        assert [line["code"] for line in case["commands"] if not line["accepted"]] == [refused.json()["code"]]
+        assert case["left_out"] and not case["complete"] and case["audit"] is None
+    assert (mine["seen_by"], theirs["seen_by"]) == ("seat 0", "spectator")
+    hands = [[player["hand"] for player in case["position"]["view"]["players"]] for case in (mine, theirs)]
+    assert hands[0][0] and hands[0][1] is None and hands[1] == [None, None]
+    assert [options["seat"] for options in theirs["legal"]] == []
+    dealt = next(event["version"] for event in await hall.events(match) if event["type"] == "dealt")
+    about_deal = (await hall.dispute(match, ANNA, dealt, "Bad cards!")).json()["id"]
+    (drawing,) = (await hall.case(about_deal, ANNA))["chance"]
+    assert (drawing["result"], drawing["drawn_from"], drawing["key"]) == (None, None, None)
+    told = (await hall.case(about_deal, ANNA))["events"]
+    hand = next(event["data"]["hands"] for event in told if event["type"] == "dealt")
+    assert "??" not in hand[0] and set(hand[1]) == {"??"}
+    await hall.leave(match, BELA)
+    case = await hall.case(dispute)
+    tried = [line["sent"] for line in case["commands"] if line["who"] == "Bela" and not line["accepted"]]
+    assert tried == ["play 2♠", "play K♥", "play 9♣"]
+    assert all(player["hand"] for player in case["position"]["view"]["players"])
+
+
+async def test_evidence_outlives_the_commands_log(hall: Hall) -> None:
+    match = await started(hall)
+    assert (await hall.send(match, BELA, {"type": "roll"})).status_code == 409
+    dispute = await disputed(hall, match)
+    await hall.leave(match, BELA)
+    connection = await asyncpg.connect(hall.platform.settings.database_url)
+    await connection.execute("truncate macao_engine.command_log")
+    await connection.close()
+    codes = [line["code"] for line in (await hall.case(dispute))["commands"]]
+    assert "not-your-turn" in codes
+
+
+async def test_the_docket_can_be_thrown_away(hall: Hall) -> None:
+    """It is a projection: from the log alone comes the same again."""
+    match = await ended(hall)
+    first, second = await disputed(hall, match, ANNA), await disputed(hall, match, BELA)
+    await hall.rule(first, "upheld", "void", "Yes.")
+    await hall.ask(BELA, "POST", f"/v1/disputes/{second}/withdraw")
+    pool = hall.platform.database.pool
+    shown = (
+        "select id, match, version, refused, player, command, state from macao_engine.disputes order by id"
+    )
+    before = await pool.fetch(shown)
+    await pool.execute("delete from macao_engine.disputes")
+    docket = hall.the(Court)._docket
+    events = await hall.platform.log.read_all(0, 1000)
+    async with pool.acquire() as connection:
+        for _ in range(2):  # the same page may come twice
+            await docket.apply(connection, events)
+    assert await pool.fetch(shown) == before
+    assert (await hall.ask(None, "GET", f"/v1/disputes/{first}")).status_code == 200
+    assert [event["type"] for event in await hall.events(match)].count("match-voided") == 1

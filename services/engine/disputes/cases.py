@@ -84,7 +84,10 @@ class Cases:
         found = await self._commands.around(
             opened.match, players, at_ms - EVIDENCE_MS, at_ms, at_ms + EVIDENCE_MS, EVIDENCE_MAX
         )
-        return [*kept, *(each for each in found if each not in kept)]
+        return [
+            *kept,
+            *(each for at, each in enumerate(found) if each not in kept and each not in found[:at]),
+        ]
 
     async def _audit(self, live: Live, outages: Sequence[tuple[int, int]]) -> Audit:
         key = live.match.started.match, live.head.hash

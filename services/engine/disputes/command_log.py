@@ -85,6 +85,7 @@ class CommandLog:
         self._waiting: deque[Entry] = deque()
         self._shares: Tally[str] = Tally()
         self._writing = asyncio.Lock()
+        self._flushing: set[asyncio.Task[None]] = set()
         self._written = Counter(
             "macao_command_log_written", "Commands written to the commands log", registry=registry
         )
@@ -124,13 +125,17 @@ class CommandLog:
                 await asyncio.sleep(WRITE_SECONDS)
         finally:
             await self.flush()
+            for task in self._flushing:
+                task.cancel()
 
     async def flush(self) -> None:
         """Have this process's entries written before something is read; gives up after a moment."""
-        try:
-            async with asyncio.timeout(FLUSH_SECONDS):
-                await self._write()
-        except TimeoutError:
+        writing = asyncio.create_task(self._write())
+        self._flushing.add(writing)
+        writing.add_done_callback(self._flushing.discard)
+        # Not cancelled when it takes long: nobody would know whether the batch was committed.
+        await asyncio.wait({writing}, timeout=FLUSH_SECONDS)
+        if self._waiting:
             _logger.warning("%d entries of the commands log still wait", len(self._waiting))
 
     async def around(
@@ -164,7 +169,10 @@ class CommandLog:
             del self._shares[player]
 
     async def _insert(self, batch: Sequence[Entry]) -> bool:
-        """Write a batch; False when it has been given up."""
+        """Write a batch; False when it has been given up.
+
+        A connection that breaks after the commit has it written twice; whoever reads takes alike entries for one.
+        """
         for _ in range(ATTEMPTS_MAX):
             try:
                 await self._database.pool.execute(_INSERT, *_columns(batch))

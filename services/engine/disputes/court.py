@@ -209,7 +209,8 @@ class Court:
         started = live.match.started
         players = [seat.player for seat in started.seats]
         from_ms, to_ms = at_ms - EVIDENCE_MS, at_ms + EVIDENCE_MS
-        return tuple(await self._commands.around(started.match, players, from_ms, at_ms, to_ms, EVIDENCE_MAX))
+        found = await self._commands.around(started.match, players, from_ms, at_ms, to_ms, EVIDENCE_MAX)
+        return tuple(each for at, each in enumerate(found) if each not in found[:at])
 
     async def _done_before(self, command: Command) -> Outcome | None:
         known = await self._log.find_command(command.id)

@@ -90,7 +90,8 @@ def lines_of(
     shown = [*arrivals, *([refused] if refused is not None and refused not in arrivals else [])]
     for each in shown:
         sender = speech.seat_of(each.player)
-        if sender is not None and (complete or sender == seat):
+        # By complaining, a player tells an auditor of the refused command as well.
+        if sender is not None and (complete or sender == seat or each == refused):
             first = each.command is not None and first_arrival.get(each.command) == each
             line = _refused(each, replay, subject, sender, speech, first=first)
             if line is not None:
