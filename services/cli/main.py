@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from services.cli.advice import Advice
 from services.cli.commands import (
     audit,
+    case,
     check,
     export,
     grant,
@@ -68,6 +69,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     verify,
     audit,
     export,
+    case,
     grant,
     migrate,
     projections,

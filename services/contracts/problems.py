@@ -84,7 +84,7 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("seats-empty", 409, "Not every seat is taken", "Wait for players, or change the number of seats."),
     ProblemKind("invite-code-wrong", 403, "The invitation code is not right", "Ask the host for the code of this table."),
     ProblemKind("seed-invalid", 422, "This seed cannot be used", "Use up to 64 characters from A-Z a-z 0-9 _ and -"),
-    ProblemKind("no-such-seat", 422, "The table has no such seat", "Seats are numbered from 0; the table lists them."),
+    ProblemKind("no-such-seat", 422, "There is no such seat", "Seats are numbered from 0; the table, or the match, lists them."),
     ProblemKind("seat-free", 409, "Nobody sits there", "Look at the table again."),
     ProblemKind("seats-in-use", 409, "Somebody sits on a seat that would go", "Remove the player first, or keep more seats."),
     ProblemKind("host-unfit", 422, "This player cannot become the host", "Name another person who sits at the table."),
@@ -94,6 +94,17 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),
     ProblemKind("not-sealed", 409, "The log is not sealed that far yet", "Ask again in a few seconds; params.size is how far it is sealed."),
     ProblemKind("match-damaged", 409, "What the log holds of this match is not whole", "GET /v1/matches/{id}/audit names the first event that is wrong; tell the operator."),
+    # Disputes.
+    ProblemKind("no-such-event", 422, "The match has no such event", "version is that of an event: 1 up to the match's present version."),
+    ProblemKind("no-such-refusal", 422, "No command of yours was refused under this key", "Send the Idempotency-Key of the command that was refused; the commands log keeps it for a while."),
+    ProblemKind("dispute-exists", 409, "You dispute this already", "GET /v1/matches/{id}/disputes lists your disputes; withdraw the open one to word it anew."),
+    ProblemKind("disputes-exhausted", 409, "You have disputed this match as often as you may", "Wait for the rulings on the disputes that there are."),
+    ProblemKind("dispute-too-late", 409, "The time to dispute this match is over", "A match can be disputed while it runs and for a week after its end."),
+    ProblemKind("match-void", 409, "The match does not count any more", "Nothing is left to dispute: its result is void."),
+    ProblemKind("dispute-closed", 409, "The dispute is closed", "It was withdrawn or ruled on; GET /v1/disputes/{id} says which."),
+    ProblemKind("not-your-dispute", 403, "This is somebody else's dispute", "Only who complained can withdraw the complaint."),
+    ProblemKind("auditor-seated", 403, "You sat in this match", "Leave the ruling to an auditor who did not play."),
+    ProblemKind("ruling-contradictory", 422, "A dismissed complaint voids nothing", "Uphold the complaint to void the match, or let the match stand."),
     # Operations.
     ProblemKind("release-failed", 409, "A parked stream still cannot be worked off", "detail says why; mend that, and release it again. Nothing of the stream was applied."),
     # The service itself.

@@ -197,13 +197,15 @@ def _decide(
 ) -> tuple[tuple[Fact, ...], Move | None]:
     """Return what the rules lead to, and the move that leads there; None where a match is stopped."""
     first = command[0]
-    if match.over:
-        raise Divergence(first, "the match was over before this", "G9")
     voided = next((each.fact for each in command if isinstance(each.fact, MatchVoided)), None)
     if voided is not None:
         if first.event.actor.startswith(PLAYER_PREFIX):
             ledger.add("actor", first.line, first.event.version, "a player cannot void a match")
+        if match.status == "voided":
+            raise Divergence(first, "the match was void before this")
         return matches.void(match, voided.reason, keys), None
+    if match.over:
+        raise Divergence(first, "the match was over before this", "G9")
     if first.event.cause is None and isinstance(first.fact, ChanceRevealed):
         raise Divergence(
             first, "a command without a move voids the match: match-voided is missing here", behind=True

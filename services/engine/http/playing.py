@@ -12,6 +12,8 @@ from msgspec import Meta, Raw
 
 from services.contracts.ids import MATCH, is_id
 from services.contracts.problems import RULE_PROBLEMS
+from services.engine.disputes.entries import kept_move
+from services.engine.http.hearing import answered, heard, hears, refused
 from services.engine.live.match_stream import MatchSource
 from services.engine.play.live import Live
 from services.engine.play.moves import (
@@ -27,7 +29,6 @@ from services.engine.play.moves import (
 from services.engine.play.views import Views, Watcher
 from services.engine.play.wire import EventPage, MatchView, MoveAnswer
 from services.engine.rules.kernel import AnyRules, Move
-from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import REPLAYED
@@ -72,7 +73,8 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
 @post(
     "/matches/{match_id:str}/moves",
     status_code=200,
-    guards=[needs("play")],
+    guards=[hears("play")],
+    exception_handlers={Exception: refused},
     tags=["matches"],
     operation_id="move",
     operation_class=KeyedAtVersion,
@@ -101,7 +103,9 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     command = await request.command()
     if_match = request.if_match()
     caller = await request.caller()
+    hearing = heard(request, command.id, if_match)
     wanted = await _decode_move(request, match_id, data.move)
+    hearing.move = kept_move(wanted)
     if if_match is None and not wanted.ANY_VERSION:
         await watched(request, match_id)
         raise Problem("version-missing")
@@ -115,14 +119,16 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     )
     match done:
         case Done():
+            answered(request, done.version)
             headers = {"ETag": etag(done.version)}
             if done.replayed:
                 headers[REPLAYED] = "true"
             return Response(done.answer, media_type=JSON, headers=headers)
         case Refused():
-            refusal = done.refusal
+            refusal, hearing.version = done.refusal, done.version
             raise Problem(refusal.code, clause=refusal.clause, params=refusal.params, legal=list(done.legal))
         case Stale():
+            hearing.version = done.version
             raise Problem(
                 "stale-version", params={"version": done.version}, headers={"ETag": etag(done.version)}
             )

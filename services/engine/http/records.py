@@ -14,11 +14,13 @@ from services.engine.play.live import DamagedMatchError
 from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.rules.catalogue import Catalogue
+from services.runtime.web.conditions import etag
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 
-IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
+ASK_AGAIN: Final = {"Cache-Control": "public, no-cache"}
+"""A ruling may void a match after its end, and then its record has one event more."""
 
 
 @get(
@@ -37,8 +39,11 @@ async def get_record(request: Request, match_id: FromPath[str]) -> Response[byte
     """
     await _require_over(request, match_id)
     written = await request.the(Records).write(match_id)
-    headers = IMMUTABLE if written.final else {"Cache-Control": "no-cache"}
-    headers = {**headers, "Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
+    headers = {
+        **ASK_AGAIN,
+        **({"ETag": etag(written.version)} if written.final else {}),
+        "Content-Disposition": f'attachment; filename="{match_id}.ndjson"',
+    }
     return Response(b"".join(written.lines), media_type=NDJSON, headers=headers)
 
 

@@ -20,9 +20,15 @@ PAGE_EVENTS: Final = 1000
 
 
 class Written(Struct, frozen=True):
-    """The lines of a record, each with its line feed; ``final`` says that it is the same at every other download."""
+    """The lines of a record, each with its line feed.
+
+    Attributes:
+        version: that of the match.
+        final: it is the same at every other download, unless a ruling voids the match.
+    """
 
     lines: list[bytes]
+    version: int
     final: bool
 
 
@@ -57,7 +63,7 @@ class Records:
             match, events, head, self._tokens.sign, receipt,
             key_id=key_id, public_key=key.public_key().public_bytes_raw(),
         )  # fmt: skip
-        return Written(list(lines), whole and receipt is not None)
+        return Written(list(lines), head.version, whole and receipt is not None)
 
     async def sheet(self, match: str) -> Sheet:
         """Return the record of a match that is over, read back as anybody else would read it."""

@@ -7,12 +7,11 @@ from typing import Final
 from msgspec import Raw, Struct
 
 from services.contracts.envelope import Event
-from services.contracts.events.catalogue import fact_of
 from services.engine.play.live import Live, LiveMatches
+from services.engine.play.positions import Positions
 from services.engine.play.pulse import Pulse
 from services.engine.play.wire import ClockView, EventPage, MatchView, SeatView, event_view
 from services.engine.rules import match as matches
-from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
 from services.engine.rules.match import Match
 from services.runtime.clock import Clock
@@ -36,7 +35,7 @@ class Views:
         self,
         log: EventLog,
         live: LiveMatches,
-        catalogue: Catalogue,
+        positions: Positions,
         players: Players,
         pulse: Pulse,
         clock: Clock,
@@ -44,7 +43,7 @@ class Views:
         """Show matches of a log."""
         self._log = log
         self._live = live
-        self._catalogue = catalogue
+        self._positions = positions
         self._players = players
         self._pulse = pulse
         self._clock = clock
@@ -80,9 +79,8 @@ class Views:
         """
         if not 1 <= version <= live.head.version:
             return None
-        events = await self.events(live, 0, version)
-        past = matches.fold([fact_of(event) for event in events], self._catalogue)
-        return await self._view(past, version, watcher, None)
+        past = await self._positions.at(live.match.started.match, version)
+        return None if past is None else await self._view(past, version, watcher, None)
 
     async def events(self, live: Live, after: int, limit: int) -> list[Event]:
         """Return up to ``limit`` events with versions above ``after``."""

@@ -116,7 +116,14 @@ def advance(match: Match, seat: int, move: Move, keys: MatchKeys) -> tuple[tuple
 
 
 def void(match: Match, reason: str, keys: MatchKeys) -> tuple[Fact, ...]:
-    """Return the facts of a match that is stopped and does not count; the seed is revealed all the same."""
+    """Return the facts of a match that does not count: none more for one that is void already.
+
+    A running match is stopped, and its seed revealed all the same. Of one that has ended all is revealed.
+    """
+    if match.status == "voided":
+        return ()
+    if match.over:
+        return (MatchVoided(reason),)
     return (*_revealed_round(match, keys), MatchVoided(reason), SeedRevealed(keys.seed.hex()))
 
 

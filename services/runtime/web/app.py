@@ -24,7 +24,7 @@ from services.runtime.vault import KEY_BYTES
 from services.runtime.web import catalogue, health, metrics, request_id
 from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.problems import problem_of, response_of
-from services.runtime.web.request import PLATFORM, PROVIDED, Request
+from services.runtime.web.request import ARRIVED_MS, PLATFORM, PROVIDED, Request
 from services.runtime.web.schema import HandlersPlugin, openapi_config
 from services.runtime.web.streams import StreamHub
 
@@ -51,6 +51,7 @@ class App(Litestar):
     async def _observed(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         state: dict[str, Any] = scope.setdefault("state", {})
+        state[ARRIVED_MS] = self.state[PLATFORM].clock.now_ms()
         name = request_id.accepted(scope["headers"])  # type: ignore[arg-type]
         if name is None:
             name = f"{self.state[REQUESTS]}-{next(self.state[REQUEST_NUMBERS])}"
