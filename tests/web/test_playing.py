@@ -35,3 +35,24 @@ async def test_a_guest_plays_a_whole_match_with_the_keyboard(visitors: Visitors)
     await guest.match_id()
     assert await guest.play_by_keyboard() > 3
     assert await guest.page.locator(".places li").count() == 3
+
+
+async def test_a_refusal_says_why_with_the_clause(visitors: Visitors) -> None:
+    guest = await visitors.come()
+    guest.expected.append("422")
+    await guest.play_with_bots("cards-places")
+    page = guest.page
+    while not await page.locator(".held-card.dim").count():
+        assert await guest.click_once() != "over"
+        await guest.next_offer()
+    while await page.locator(".turn-hint.now").count() == 0:
+        await page.wait_for_timeout(50)
+    await page.locator(".held-card.dim").first.click()
+    # An ace goes on everything, so a card that does not fit calls no suit.
+    await page.locator(".actions [data-move='play']").click()
+    refusal = page.locator(".message.refusal")
+    await refusal.wait_for()
+    assert "clause CP-" in await refusal.inner_text()
+    clause = (await refusal.locator("a").get_attribute("href") or "").partition("#")[2]
+    await refusal.locator("a").click()
+    await page.locator(f"[id='{clause}'].target").wait_for()

@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Nobody is playing just now. Be the first.',
   'home.watch': 'Watch',
   'home.seats-free': { one: '{n} seat free', other: '{n} seats free' },
+  'home.full': 'full',
 
   'new.title': 'Open a table',
   'new.seats': 'Seats',

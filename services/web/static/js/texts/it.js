@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Adesso non gioca nessuno. Comincia tu.',
   'home.watch': 'Guarda',
   'home.seats-free': { one: '{n} posto libero', other: '{n} posti liberi' },
+  'home.full': 'al completo',
 
   'new.title': 'Apri un tavolo',
   'new.seats': 'Posti',

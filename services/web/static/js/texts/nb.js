@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Ingen spiller akkurat nå. Bli den første.',
   'home.watch': 'Se på',
   'home.seats-free': { one: '{n} ledig plass', other: '{n} ledige plasser' },
+  'home.full': 'fullt',
 
   'new.title': 'Åpne et bord',
   'new.seats': 'Plasser',

@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Acum nu joacă nimeni. Fii primul.',
   'home.watch': 'Privește',
   'home.seats-free': { one: '{n} loc liber', few: '{n} locuri libere', other: '{n} de locuri libere' },
+  'home.full': 'plină',
 
   'new.title': 'Deschide o masă',
   'new.seats': 'Locuri',

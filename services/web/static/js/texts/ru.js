@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Сейчас никто не играет. Начните первым.',
   'home.watch': 'Смотреть',
   'home.seats-free': { one: '{n} место свободно', few: '{n} места свободно', many: '{n} мест свободно', other: '{n} места свободно' },
+  'home.full': 'мест нет',
 
   'new.title': 'Открыть стол',
   'new.seats': 'Мест',
