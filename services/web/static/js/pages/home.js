@@ -102,7 +102,7 @@ class HomePage extends Page {
     return this.doing(async () => {
       await this.#player();
       const table = await api.quickMatch(game);
-      go(table.state === 'playing' ? `/matches/${table.match_id}` : `/tables/${table.id}`);
+      go(`/tables/${table.id}`);
     });
   }
 }

@@ -10,8 +10,11 @@ import { confirmed } from '../parts/dialog.js';
 import { moveChips } from '../parts/fly.js';
 import { log } from '../parts/log.js';
 import { Page } from '../parts/page.js';
+import { awaitMatch } from '../parts/await-match.js';
 import { go } from '../router.js';
 
+const AWAITED_ATTEMPTS = 20;
+const AWAITED_MS = 500;
 const PLAIN_MOVES = ['roll', 'stand', 'ask', 'draw', 'take', 'sit-out', 'pass'];
 
 class MatchPage extends Page {
@@ -28,12 +31,18 @@ class MatchPage extends Page {
 
   start() {
     this.title(t('table.match'));
+    this.#follow(history.state?.awaited ? AWAITED_ATTEMPTS : 0);
+  }
+
+  /** Follow the match. One that was asked for a moment ago may not have begun yet. */
+  #follow(patience) {
     api.followMatch(this.params.match, {
       signal: this.alive.signal,
       frame: (type, data) => (type === 'snapshot' ? this.#snapshot(data) : this.#happened(data)),
       link: (connected) => this.#link(connected),
       refused: () => {
-        this.missing = true;
+        if (patience > 0 && !this.alive.signal.aborted) setTimeout(() => this.#follow(patience - 1), AWAITED_MS);
+        else this.missing = true;
         this.update();
       },
     });
@@ -119,7 +128,7 @@ class MatchPage extends Page {
         this.table = table;
         this.update();
         const seated = table.seats.some(({ player }) => player === this.view.seats[this.view.your_seat].player);
-        if (table.state === 'playing' && seated && table.match_id !== this.params.match) go(`/matches/${table.match_id}`);
+        if (table.state === 'playing' && seated && table.match_id !== this.params.match && !this.busy) awaitMatch(table.match_id, this.alive.signal);
       },
     });
   }

@@ -4,6 +4,7 @@ import * as api from '../api.js';
 import { h } from '../dom.js';
 import { t } from '../i18n.js';
 import { optionsInWords } from '../parts/options.js';
+import { awaitMatch } from '../parts/await-match.js';
 import { anyName } from '../parts/names.js';
 import { Page } from '../parts/page.js';
 import { go } from '../router.js';
@@ -36,10 +37,9 @@ class TablePage extends Page {
   #take(table) {
     if (this.table && table.version < this.table.version) return;
     this.table = table;
-    if (table.state === 'playing' && this.#own() !== null && table.match_id && !this.#begun) {
+    if (table.state === 'playing' && this.#own() !== null && table.match_id && !this.#begun && !this.busy) {
       this.#begun = true;
-      go(`/matches/${table.match_id}`, { replace: true });
-      return;
+      awaitMatch(table.match_id, this.alive.signal, { replace: true });
     }
     this.update();
   }

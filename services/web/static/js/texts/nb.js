@@ -398,6 +398,12 @@ export default {
   'dispute.complaint': 'Hva er galt?',
   'dispute.send': 'Send klagen',
   'dispute.sent': 'Klagen er protokollført.',
+  'dispute.verdict': 'Avgjørelse',
+  'dispute.match': 'Partiet',
+  'dispute.stands': 'blir stående',
+  'dispute.void': 'teller ikke',
+  'dispute.reasons': 'Begrunnelse',
+  'dispute.rule': 'Avgjør',
 
   'board.explained': 'Partier mellom mennesker etter de vanlige reglene teller. Ratingen begynner på 1000; ? betyr under 30 partier.',
   'board.empty': 'Ingen har spilt et tellende parti ennå.',

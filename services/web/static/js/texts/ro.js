@@ -398,6 +398,12 @@ export default {
   'dispute.complaint': 'Ce este greșit?',
   'dispute.send': 'Trimite contestația',
   'dispute.sent': 'Contestația este înregistrată.',
+  'dispute.verdict': 'Hotărâre',
+  'dispute.match': 'Partida',
+  'dispute.stands': 'rămâne',
+  'dispute.void': 'nu se pune',
+  'dispute.reasons': 'Motive',
+  'dispute.rule': 'Hotărăște',
 
   'board.explained': 'Contează partidele dintre oameni, după regulile obișnuite. Cota începe la 1000; ? înseamnă sub 30 de partide.',
   'board.empty': 'Nimeni n-a jucat încă o partidă cu clasament.',
