@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.web.visitors import Visitors
+from tests.web.visitors import Visitor, Visitors
 
 pytestmark = pytest.mark.slow
 
@@ -32,9 +32,25 @@ async def test_a_guest_plays_a_whole_match_with_the_keyboard(visitors: Visitors)
     await guest.open("/")
     assert await guest.tab_to("[data-start='bots dice-race']")
     await guest.page.keyboard.press("Enter")
-    await guest.match_id()
+    match = await guest.match_id()
     assert await guest.play_by_keyboard() > 3
     assert await guest.page.locator(".places li").count() == 3
+    await disputes_it(guest, match)
+
+
+async def disputes_it(guest: Visitor, match: str) -> None:
+    """Complain about the match from the page of its audit, and read the case file."""
+    page = guest.page
+    await guest.open(f"/matches/{match}/audit")
+    await page.get_by_text("Disputes about this match").click()
+    await page.get_by_text("Nobody has disputed anything.").wait_for()
+    await page.get_by_label("What is wrong?").fill("The die fell off the table.")
+    await page.get_by_role("button", name="Send the complaint").click()
+    await page.get_by_role("button", name="The case file").click()
+    await page.locator("macao-disputes .prose").wait_for()
+    assert await page.get_by_text("The die fell off the table.").count() >= 2
+    await page.get_by_role("button", name="Withdraw").click()
+    await page.get_by_text("withdrawn").wait_for()
 
 
 async def test_a_refusal_says_why_with_the_clause(visitors: Visitors) -> None:
