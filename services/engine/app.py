@@ -19,6 +19,7 @@ from services.engine.bots.thinking import Thinking
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
 from services.engine.http import games, playing, records, starting
+from services.engine.http.documentation import documentation
 from services.engine.play.commitments import Commitments
 from services.engine.play.live import LiveMatches
 from services.engine.play.moves import Moves
@@ -90,4 +91,5 @@ def service(platform: Platform) -> Service:
         (router,),
         provides=(CATALOGUE, commitments, moves, views, Records(views, platform.tokens)),
         lifespan=lifespan,
+        documentation=documentation,
     )

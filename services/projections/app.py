@@ -14,6 +14,7 @@ from services.projections.board import fold as board_fold
 from services.projections.board import http as board_http
 from services.projections.board.stream import BELL, BoardStream
 from services.projections.board.tables import Board
+from services.projections.documentation import documentation
 from services.projections.following import Follower, follow
 from services.projections.history import http as history_http
 from services.projections.history.tables import History
@@ -76,4 +77,5 @@ def service(platform: Platform) -> Service:
         provides=(board, leaderboards, history, stream, health.Projections((board, leaderboards, history))),
         lifespan=running,
         checks={"projections": check},
+        documentation=documentation,
     )

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from services.projections.projection import Projection
 from services.runtime.platform import Platform
 from services.runtime.web.request import Request
+from services.runtime.web.schema import OPTIONAL_TOKEN
 
 SILENT_SECONDS: Final = 15.0
 """A projection that nobody works on: its heartbeat is older than this. It beats every five seconds."""
@@ -83,7 +84,12 @@ async def health_of(platform: Platform, projection: Projection) -> ProjectionHea
     )  # fmt: skip
 
 
-@get("/projections", operation_id="list_projections", summary="Lag and health of the projections")
+@get(
+    "/projections",
+    operation_id="list_projections",
+    security=OPTIONAL_TOKEN,
+    summary="Lag and health of the projections",
+)
 async def list_projections(request: Request) -> Response[ProjectionList]:
     """Return how far each projection has come. What it shows is served all the same, however far behind."""
     caller = await request.caller()

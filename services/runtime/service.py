@@ -11,6 +11,7 @@ from litestar import Router
 
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
+    from services.runtime.web.openapi.documentation import Documentation
 
 Check = Callable[[], Awaitable[None]]
 """Returns when the thing checked is well, raises when it is not."""
@@ -27,6 +28,7 @@ class Service:
         lifespan: opens what the service keeps running (subscriptions, reconcilers) once the platform is open,
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
+        documentation: makes what the OpenAPI document says beyond the handlers; called when it is asked for.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Service:
     provides: tuple[object, ...] = ()
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
+    documentation: Callable[[], Documentation] | None = None
 
 
 Factory = Callable[["Platform"], Service]

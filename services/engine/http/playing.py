@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, cast
 
 import msgspec
 from litestar import Response, get, post
@@ -27,14 +27,15 @@ from services.engine.play.moves import (
 from services.engine.play.views import Views, Watcher
 from services.engine.play.wire import EventPage, MatchView, MoveAnswer
 from services.engine.rules.kernel import AnyRules, Move
+from services.runtime.web import reading
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import REPLAYED
-from services.runtime.web.operations import KeyedAtVersion
+from services.runtime.web.operations import VERSIONED, Conditional, KeyedAtVersion
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX, EventStream, event_stream
 
 NDJSON: Final = "application/x-ndjson"
@@ -50,7 +51,7 @@ class MoveRequest(Body, frozen=True):
         Raw,
         Meta(
             description="One of `legal`, with a stake's amount chosen from its range; or a leave.",
-            examples=[{"type": "roll"}, {"type": "stake", "amount": 2}, {"type": "leave"}],
+            extra_json_schema={"$ref": "#/components/schemas/Move"},
         ),
     ]
 
@@ -59,14 +60,19 @@ class MoveRequest(Body, frozen=True):
     "/matches/{match_id:str}",
     tags=["matches"],
     operation_id="get_match",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="A match as you may see it",
 )
 async def get_match(request: Request, match_id: FromPath[str]) -> Response[MatchView]:
     """Return the position, who is to act, and what the caller may do."""
     live, watcher = await watched(request, match_id)
+    known = reading.unchanged(request, etag(live.head.version), reading.PRIVATE)
+    if known is not None:
+        return cast("Response[MatchView]", known)
     view = await request.the(Views).match_view(live, watcher)
-    return Response(view, headers={"ETag": etag(view.version), "Cache-Control": "private, no-cache"})
+    return Response(view, headers=reading.headers_of(etag(view.version), reading.PRIVATE))
 
 
 @post(
@@ -76,6 +82,7 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
     tags=["matches"],
     operation_id="move",
     operation_class=KeyedAtVersion,
+    opt=VERSIONED,
     summary="Make a move",
     responses={
         200: ResponseSpec(
@@ -141,6 +148,8 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     "/matches/{match_id:str}/events",
     tags=["matches"],
     operation_id="list_events",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="What happened",
 )
@@ -153,11 +162,12 @@ async def list_events(
     """Return events as the caller may see them: a page of JSON, or with ``Accept: application/x-ndjson`` lines."""
     live, watcher = await watched(request, match_id)
     page = await request.the(Views).event_page(live, after, limit, watcher)
-    headers = {"Cache-Control": "private, no-cache"}
-    if NDJSON in request.headers.get("accept", ""):
-        lines: Any = b"".join(_encode(item) + b"\n" for item in page.items)
-        return Response(lines, media_type=NDJSON, headers=headers)
-    return Response(page, headers=headers)
+    if NDJSON in (request.header(b"accept") or ""):
+        lines = b"".join(_encode(item) + b"\n" for item in page.items)
+        return cast(
+            "Response[EventPage]", reading.bytes_answer(request, lines, reading.PRIVATE, media_type=NDJSON)
+        )
+    return reading.answer(request, page, reading.PRIVATE)
 
 
 @get(
@@ -165,6 +175,7 @@ async def list_events(
     media_type="text/event-stream",
     tags=["matches"],
     operation_id="stream_match",
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="Follow a match",
 )
@@ -184,6 +195,8 @@ async def stream_match(
     "/matches/{match_id:str}/state",
     tags=["matches"],
     operation_id="get_state",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="The position at a version",
 )
@@ -194,13 +207,13 @@ async def get_state(
         int,
         Parameter(ge=1, le=VERSION_MAX, description="The version of the last event to take into account."),
     ],
-) -> MatchView:
+) -> Response[MatchView]:
     """Return the match as it stood then, step by step from 1 to the last version: replay over HTTP."""
     live, watcher = await watched(request, match_id)
     view = await request.the(Views).match_view_at(live, at, watcher)
     if view is None:
         raise Problem("not-found", f"The match has the versions 1 to {live.head.version}.", params={"at": at})
-    return view
+    return reading.answer(request, view, reading.PRIVATE)
 
 
 async def watched(request: Request, match_id: str) -> tuple[Live, Watcher]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
 
 from litestar import Response, get
 from litestar.params import FromPath
@@ -13,11 +12,11 @@ from services.engine.http.playing import NDJSON, watched
 from services.engine.play.live import Live
 from services.engine.play.records import Records
 from services.engine.rules.catalogue import Catalogue
+from services.runtime.web.operations import ANSWER_HEADERS, Conditional
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import FOREVER, PRIVATE, answer, bytes_answer
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
-
-IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 
 
 @get(
@@ -25,6 +24,9 @@ IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
     media_type=NDJSON,
     tags=["records"],
     operation_id="get_record",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
+    opt={ANSWER_HEADERS: ("Content-Disposition",)},
     responses=refusals("not-found", "match-not-over"),
     summary="The whole signed record of a finished match",
 )
@@ -32,24 +34,27 @@ async def get_record(request: Request, match_id: FromPath[str]) -> Response[byte
     """Return everything that happened, secrets opened, as NDJSON: header, a line an event, signed closing line."""
     live = await _finished(request, match_id)
     lines = await request.the(Records).lines(live)
-    headers = {**IMMUTABLE, "Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
-    return Response(b"".join(lines), media_type=NDJSON, headers=headers)
+    headers = {"Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
+    return bytes_answer(request, b"".join(lines), FOREVER, media_type=NDJSON, headers=headers)
 
 
 @get(
     "/matches/{match_id:str}/audit",
     tags=["records"],
     operation_id="audit_match",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found", "match-not-over"),
     summary="A full audit",
 )
-async def audit_match(request: Request, match_id: FromPath[str]) -> Verdict:
+async def audit_match(request: Request, match_id: FromPath[str]) -> Response[Verdict]:
     """Check chain, signature and seals, draw all chance again, decide every move again, and say what was found."""
     live = await _finished(request, match_id)
     record = await request.the(Records).record(live)
     keys = {key.id: key.raw for key in request.platform.tokens.public_keys() if key.purpose == "record"}
     # A long match takes a while; meanwhile other requests go on.
-    return await asyncio.to_thread(audit, record, request.the(Catalogue), keys)
+    verdict = await asyncio.to_thread(audit, record, request.the(Catalogue), keys)
+    return answer(request, verdict, PRIVATE)
 
 
 async def _finished(request: Request, match_id: str) -> Live:

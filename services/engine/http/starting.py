@@ -16,8 +16,9 @@ from services.engine.rules.kernel import Refusal
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.idempotency import REPLAYED
-from services.runtime.web.operations import Keyed
+from services.runtime.web.operations import Conditional, Keyed
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import answer
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 from services.runtime.web.streams import VERSION_MAX
@@ -105,16 +106,18 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
     "/commitments",
     tags=["chance"],
     operation_id="list_commitments",
+    operation_class=Conditional,
     summary="Every commitment, and its reveal",
 )
 async def list_commitments(
     request: Request,
     after: Annotated[int, Parameter(ge=0, le=VERSION_MAX)] = 0,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
-) -> CommitmentPage:
+) -> Response[CommitmentPage]:
     """Return commitments in the order of their public numbers; one without a seed has not been revealed."""
     items = await request.the(Commitments).page(after, limit)
-    return CommitmentPage(tuple(items), items[-1].number if len(items) == limit else None)
+    page = CommitmentPage(tuple(items), items[-1].number if len(items) == limit else None)
+    return answer(request, page)
 
 
 @post(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from services.contracts.envelope import Event
 from services.contracts.events.catalogue import fact_of
 from services.engine.play.live import Live, LiveMatches
 from services.engine.play.pulse import Pulse
-from services.engine.play.wire import ClockView, EventPage, MatchView, SeatView, event_view
+from services.engine.play.wire import ClockView, EventPage, MatchView, event_view, match_view
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
@@ -111,30 +111,5 @@ class Views:
         return ClockView(live.turn, seconds, deadline_ms, self._clock.now_ms())
 
     async def _view(self, match: Match, version: int, watcher: Watcher, clock: ClockView | None) -> MatchView:
-        started = match.started
-        waiting = matches.pending(match)
-        names = await self._players.names_of(seat.player for seat in started.seats)
-        return MatchView(
-            id=started.match,
-            table=started.table,
-            game=started.game,
-            rules_version=started.rules_version,
-            options=Raw(started.options),
-            status=match.status,
-            version=version,
-            seats=tuple(
-                SeatView(at, seat.player, names.get(seat.player), seat.bot, seat.seed)
-                for at, seat in enumerate(started.seats)
-            ),
-            your_seat=watcher.seat,
-            view=match.rules.observe(match.game, watcher.viewer),
-            turn=waiting.turn if waiting else None,
-            to_act=waiting.may_act if waiting else (),
-            legal=() if watcher.seat is None else matches.legal(match, watcher.seat),
-            clock=clock,
-            places=match.places,
-            rated=started.rated,
-            visibility=started.visibility,
-            commitment=started.commitment,
-            commitment_number=started.commitment_number,
-        )
+        names = await self._players.names_of(seat.player for seat in match.started.seats)
+        return match_view(match, version, seat=watcher.seat, viewer=watcher.viewer, names=names, clock=clock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -15,6 +15,14 @@ from services.engine.rules.kernel import AUDITOR, Viewer
 from services.engine.rules.match import Match
 
 _json: Final = msgspec.json.Encoder().encode
+
+
+# What is encoded by the games, or was encoded long ago, has its schema under a name of its own (http/documentation.py).
+EventData = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/EventData"})]
+CauseData = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Cause"})]
+GamePosition = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Position"})]
+LegalMove = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/LegalMove"})]
+GameOptions = Annotated[Raw, Meta(extra_json_schema={"type": "object", "additionalProperties": True})]
 
 
 class EventView(Struct, frozen=True):
@@ -36,8 +44,8 @@ class EventView(Struct, frozen=True):
     at_ms: int
     actor: str
     command: str
-    cause: Raw | None
-    data: Raw
+    cause: CauseData | None
+    data: EventData
     seal: str | None
     hash: str
 
@@ -85,15 +93,15 @@ class MatchView(Struct, frozen=True):
     table: str
     game: str
     rules_version: int
-    options: Raw
+    options: GameOptions
     status: Literal["running", "ended", "voided"]
     version: int
     seats: tuple[SeatView, ...]
     your_seat: int | None
-    view: Any
+    view: GamePosition
     turn: int | None
     to_act: tuple[int, ...]
-    legal: tuple[Any, ...]
+    legal: tuple[LegalMove, ...]
     clock: ClockView | None
     places: tuple[int, ...] | None
     rated: bool
@@ -118,7 +126,7 @@ class MoveAnswer(Struct, frozen=True):
     events: tuple[EventView, ...]
     turn: int | None
     to_act: tuple[int, ...]
-    legal: tuple[Any, ...]
+    legal: tuple[LegalMove, ...]
     places: tuple[int, ...] | None
 
 
@@ -134,6 +142,44 @@ class EventPage(Struct, frozen=True):
 
     items: tuple[EventView, ...]
     next: Annotated[int, Meta(ge=0)] | None
+
+
+def match_view(
+    match: Match,
+    version: int,
+    *,
+    seat: int | None,
+    viewer: Viewer,
+    names: Mapping[str, str],
+    clock: ClockView | None,
+) -> MatchView:
+    """Show a match after the event with this version to a viewer, who sits in ``seat`` or in none."""
+    started = match.started
+    waiting = matches.pending(match)
+    return MatchView(
+        id=started.match,
+        table=started.table,
+        game=started.game,
+        rules_version=started.rules_version,
+        options=Raw(started.options),
+        status=match.status,
+        version=version,
+        seats=tuple(
+            SeatView(at, taken.player, names.get(taken.player), taken.bot, taken.seed)
+            for at, taken in enumerate(started.seats)
+        ),
+        your_seat=seat,
+        view=match.rules.observe(match.game, viewer),
+        turn=waiting.turn if waiting else None,
+        to_act=waiting.may_act if waiting else (),
+        legal=() if seat is None else matches.legal(match, seat),
+        clock=clock,
+        places=match.places,
+        rated=started.rated,
+        visibility=started.visibility,
+        commitment=started.commitment,
+        commitment_number=started.commitment_number,
+    )
 
 
 def event_view(event: Event, match: Match, viewer: Viewer, *, over: bool) -> EventView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 from litestar import Response, get, patch, post
@@ -22,10 +22,13 @@ from services.lobby.tables.table_stream import TableSource
 from services.lobby.tables.views import TablePage, TableView, TableViews
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
-from services.runtime.web.operations import Keyed
+from services.runtime.web.conditions import etag
+from services.runtime.web.operations import MADE, VERSIONED, Conditional, Keyed
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import PRIVATE, unchanged
+from services.runtime.web.reading import answer as read_answer
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX, EventStream, event_stream
 
 PAGE_MAX: Final = 100
@@ -68,6 +71,7 @@ class Started(Struct, frozen=True):
     tags=["tables"],
     operation_id="open_table",
     operation_class=Keyed,
+    opt=MADE,
     summary="Open a table",
     responses=refusals(*WRITES, "unknown-game", "options-invalid", "seats-invalid", "unavailable"),
 )
@@ -89,7 +93,14 @@ async def open_table(request: Request, data: JSONBody[OpenRequest]) -> Response[
     return await answer(request, done, caller.player, {"Location": f"/v1/tables/{done.table.id}"})
 
 
-@get("/tables", tags=["tables"], operation_id="list_tables", summary="List public tables")
+@get(
+    "/tables",
+    tags=["tables"],
+    operation_id="list_tables",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
+    summary="List public tables",
+)
 async def list_tables(
     request: Request,
     game: Annotated[str | None, QueryParameter(max_length=64)] = None,
@@ -98,7 +109,7 @@ async def list_tables(
         str | None, QueryParameter(max_length=128, description="``next`` of the page before.")
     ] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=PAGE_MAX)] = 20,
-) -> TablePage:
+) -> Response[TablePage]:
     """Return public tables, the newest first."""
     before = _table_in(cursor)
     if game is not None and "\0" in game:
@@ -107,20 +118,27 @@ async def list_tables(
     tables = await board.page(game=game, state=wanted_state, before=before, limit=limit + 1)
     caller = await request.caller()
     items = await request.the(TableViews).views(tables[:limit], caller.player)
-    return TablePage(items, _cursor(items[-1].id) if len(tables) > limit else None)
+    page = TablePage(items, _cursor(items[-1].id) if len(tables) > limit else None)
+    return read_answer(request, page, PRIVATE)
 
 
 @get(
     "/tables/{table_id:str}",
     tags=["tables"],
     operation_id="get_table",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     summary="Look at a table",
     responses=refusals("not-found"),
 )
 async def get_table(request: Request, table_id: FromPath[str]) -> Response[TableView]:
     """Return a table as it stands."""
     caller = await request.caller()
-    return await answer(request, Done(await request.the(Desk).find(table_id)), caller.player)
+    table = await request.the(Desk).find(table_id)
+    known = unchanged(request, etag(table.version), PRIVATE)
+    if known is not None:
+        return cast("Response[TableView]", known)
+    return await answer(request, Done(table), caller.player)
 
 
 @patch(
@@ -129,6 +147,7 @@ async def get_table(request: Request, table_id: FromPath[str]) -> Response[Table
     tags=["tables"],
     operation_id="change_table",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Change the settings",
     responses=refusals(
         *WRITES,
@@ -163,6 +182,7 @@ async def change_table(
     tags=["tables"],
     operation_id="start_table",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Start the match",
     responses=refusals(*WRITES, "not-host", "seats-empty", "match-running", "table-closed", "unavailable"),
 )
@@ -185,6 +205,7 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
     "/tables/{table_id:str}/stream",
     tags=["tables"],
     operation_id="stream_table",
+    security=OPTIONAL_TOKEN,
     summary="Follow a table",
     media_type="text/event-stream",
     responses=refusals("not-found"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.lobby.tables.desk import Desk
 from services.lobby.tables.table import Level, Table, TurnSeconds, Visibility
@@ -41,7 +41,7 @@ class TableView(Struct, frozen=True, kw_only=True):
     version: int
     game: str
     rules_version: int
-    options: Raw
+    options: Annotated[Raw, Meta(extra_json_schema={"type": "object", "additionalProperties": True})]
     seats: list[SeatView]
     host: str
     state: Literal["open", "playing", "closed"]

@@ -8,8 +8,10 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
+import msgspec
 from litestar import Litestar, Response, get
 from litestar.datastructures import State
 from litestar.exceptions import MethodNotAllowedException
@@ -24,8 +26,9 @@ from services.runtime.vault import KEY_BYTES
 from services.runtime.web import catalogue, health, metrics, request_id
 from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.problems import problem_of, response_of
+from services.runtime.web.reference import documentation_of
 from services.runtime.web.request import PLATFORM, PROVIDED, Request
-from services.runtime.web.schema import HandlersPlugin, openapi_config
+from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
 from services.runtime.web.streams import StreamHub
 
 REQUESTS: Final = "requests"
@@ -120,7 +123,10 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
         request_max_body_size=SIZE_MAX,
         exception_handlers={Exception: _refuse},
         lifespan=[_lifespan(shared, hub, services)],
-        state=State({PLATFORM: shared, PROVIDED: provided, REQUESTS: run, REQUEST_NUMBERS: itertools.count(1)}),
+        state=State({
+            PLATFORM: shared, PROVIDED: provided, REQUESTS: run, REQUEST_NUMBERS: itertools.count(1),
+            DOCUMENTATION: partial(documentation_of, services),
+        }),
         openapi_config=openapi_config(tuple(service.name for service in services)),
         plugins=[HandlersPlugin()],
         logging_config=None,
@@ -134,7 +140,8 @@ def openapi_of(*factories: Factory) -> dict[str, Any]:
     """Return the OpenAPI document of services, which need neither a database nor a secret for that."""
     placeholder = urlsafe_b64encode(bytes(KEY_BYTES)).decode()
     settings = Settings(database_url="postgresql://localhost/none", secret_key=placeholder)
-    return create_app(settings, factories).openapi_schema.to_schema()
+    found: dict[str, Any] = msgspec.json.decode(document_bytes(create_app(settings, factories)))
+    return found
 
 
 def _lifespan(platform: Platform, hub: StreamHub, services: list[Service]) -> Callable[[Litestar], Any]:

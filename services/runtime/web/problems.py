@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from asyncpg import exceptions as postgres
 from litestar import Response
 from litestar.exceptions import HTTPException
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.contracts.problems import PROBLEMS
 from services.runtime.log.errors import LogUnavailableError
@@ -50,7 +50,7 @@ class ProblemDocument(Struct, frozen=True, omit_defaults=True):
     request_id: str
     clause: str | None = None
     params: Mapping[str, Any] | None = None
-    legal: Raw | list[Any] | None = None
+    legal: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {}})] = None
 
 
 class Problem(Exception):  # noqa: N818 - a refusal is the regular outcome of a request, not an error of ours
