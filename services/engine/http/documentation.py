@@ -61,7 +61,9 @@ _TAGS: Final = {
 }
 
 _LINES: Final = "With `Accept: application/x-ndjson`: an `EventView` a line."
-_RECORD: Final = "A header, a line an event, a signed closing line (docs/record.md)."
+_RECORD: Final = (
+    "A header, a line an event, a signed closing line (docs/record.md). Read it as text, line by line."
+)
 _STREAM: Final = (
     "`snapshot` holds a `MatchView`; every later event is named by its type, holds an `EventView`, and has its version"
     " as id; `keep-alive` holds the newest `version`."
@@ -127,7 +129,7 @@ def _moves(mid_match: dict[str, examples.Example]) -> list[Example]:
             move: dict[str, Any] = msgspec.to_builtins(command.move)
             name = f"{move['type']}-in-{game}"
             summary = f"{move['type'].capitalize()} in {game}"
-            found.setdefault(name, Example("move", name, summary, {"move": move}, answer))
+            found.setdefault(name, Example("make_move", name, summary, {"move": move}, answer))
     return list(found.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, cast, get_args
 
 import msgspec
 from litestar import Response, get, post
@@ -80,7 +80,7 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
     status_code=200,
     guards=[needs("play")],
     tags=["matches"],
-    operation_id="move",
+    operation_id="make_move",
     operation_class=KeyedAtVersion,
     opt=VERSIONED,
     summary="Make a move",
@@ -104,6 +104,9 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     ``Idempotency-Key`` is required: a retry with the same key and body gets the first answer. ``If-Match`` names the
     version that the move was chosen at, and is required for all moves but those that race with others
     (``leave``, ``call``, ``catch``).
+
+    The answer holds the events that the move led to and what may be done next, not the position: fold the events,
+    follow the stream, or read the match again.
     """
     command = await request.command()
     if_match = request.if_match()
@@ -186,7 +189,14 @@ async def stream_match(
         int | None, Parameter(ge=0, le=VERSION_MAX, description="The version to go on after.")
     ] = None,
 ) -> EventStream:
-    """Server-sent events: a snapshot, then every event as the caller may see it, with its version as id."""
+    """Server-sent events: a snapshot, then every event as the caller may see it, with its version as id.
+
+    ``after`` (or ``Last-Event-ID``, which goes before it) is the version that the client has: the snapshot is the match
+    as it stood then, and every event behind it follows; 0 starts with the first event. Without it the snapshot is the
+    newest. Events are named by their type (``event: rolled``), so a browser's ``EventSource`` needs a listener for
+    each; docs/api.md shows how to read all of them. The last event of a match is ``seed-revealed``; the stream then
+    stays open until the client closes it.
+    """
     live, watcher = await watched(request, match_id)
     return await event_stream(request, MatchSource(request.the(Views), live, watcher), after)
 
@@ -243,13 +253,20 @@ async def _decode_move(request: Request, match_id: str, raw: Raw) -> Move:
         await watched(request, match_id)
         # A raw part of a body was only skipped until now: its strings may yet turn out not to be UTF-8.
         raise Problem(
-            "malformed-request", f"This is no move of {rules.name}: {error}", params={"at": "$.move"}
+            "malformed-request",
+            f"This is no move of {rules.name}, which has {', '.join(move_types(rules))}: {error}",
+            params={"at": "$.move"},
         ) from None
 
 
 def _move_of(rules: AnyRules, raw: Raw) -> Move:
     wanted: Move = msgspec.json.decode(raw, type=rules.moves)
     return wanted
+
+
+def move_types(rules: AnyRules) -> list[str]:
+    """Return the moves of a game by their type."""
+    return [str(kind.__struct_config__.tag) for kind in get_args(rules.moves)]
 
 
 def _no_match() -> Problem:

@@ -149,4 +149,6 @@ async def start_match(request: Request, data: JSONBody[StartRequest]) -> Respons
 
 
 def _refused(refusal: Refusal) -> Problem:
-    return Problem(refusal.code, clause=refusal.clause, params=refusal.params)
+    option, reason = refusal.params.get("option"), refusal.params.get("reason")
+    detail = f"{option}: {reason}" if option and reason else str(reason or "")
+    return Problem(refusal.code, detail, clause=refusal.clause, params=refusal.params)

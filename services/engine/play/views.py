@@ -80,9 +80,12 @@ class Views:
         """
         if not 1 <= version <= live.head.version:
             return None
-        events = await self.events(live, 0, version)
-        past = matches.fold([fact_of(event) for event in events], self._catalogue)
-        return await self._view(past, version, watcher, None)
+        events = await self.events(live, 0, version + 1)
+        following = events[version] if len(events) > version else None
+        past = matches.fold([fact_of(event) for event in events[:version]], self._catalogue)
+        # Between the events of one command the game is in the middle of a decision, and nobody is to act.
+        settled = following is None or following.command != events[version - 1].command
+        return await self._view(past, version, watcher, None, settled=settled)
 
     async def events(self, live: Live, after: int, limit: int) -> list[Event]:
         """Return up to ``limit`` events with versions above ``after``."""
@@ -110,6 +113,16 @@ class Views:
         deadline_ms = live.turn_since_ms + seconds * 1000 + self._pulse.down_since_ms(live.turn_since_ms)
         return ClockView(live.turn, seconds, deadline_ms, self._clock.now_ms())
 
-    async def _view(self, match: Match, version: int, watcher: Watcher, clock: ClockView | None) -> MatchView:
+    async def _view(
+        self, match: Match, version: int, watcher: Watcher, clock: ClockView | None, *, settled: bool = True
+    ) -> MatchView:
         names = await self._players.names_of(seat.player for seat in match.started.seats)
-        return match_view(match, version, seat=watcher.seat, viewer=watcher.viewer, names=names, clock=clock)
+        return match_view(
+            match,
+            version,
+            seat=watcher.seat,
+            viewer=watcher.viewer,
+            names=names,
+            clock=clock,
+            settled=settled,
+        )

@@ -83,9 +83,11 @@ class MatchView(Struct, frozen=True):
         version: the version of the last event; send it as ``If-Match`` with a move.
         your_seat: the seat of the caller, or null.
         view: the position, in the game's own shape, tagged with ``game``.
-        turn: the seat that must decide next, null when the match is over.
-        to_act: every seat that has a legal move.
-        legal: the caller's legal moves as they can be sent (a stake as its range); ``leave`` is always open as well.
+        turn: the seat that must decide next, whose clock runs; null when the match is over, and at a version between
+            the events of one command.
+        to_act: every seat that has a legal move, beside its turn as well (a call, a catch).
+        legal: act when it is not empty: the caller's legal moves as they can be sent (a stake as its range); ``leave``
+            is always open as well.
         places: one per seat when the match has ended, 1 is first, equal results share.
     """
 
@@ -152,10 +154,14 @@ def match_view(
     viewer: Viewer,
     names: Mapping[str, str],
     clock: ClockView | None,
+    settled: bool = True,
 ) -> MatchView:
-    """Show a match after the event with this version to a viewer, who sits in ``seat`` or in none."""
+    """Show a match after the event with this version to a viewer, who sits in ``seat`` or in none.
+
+    Where it is not ``settled``, the version lies between the events of one command: nobody is to act then.
+    """
     started = match.started
-    waiting = matches.pending(match)
+    waiting = matches.pending(match) if settled else None
     return MatchView(
         id=started.match,
         table=started.table,
@@ -172,7 +178,7 @@ def match_view(
         view=match.rules.observe(match.game, viewer),
         turn=waiting.turn if waiting else None,
         to_act=waiting.may_act if waiting else (),
-        legal=() if seat is None else matches.legal(match, seat),
+        legal=matches.legal(match, seat) if settled and seat is not None else (),
         clock=clock,
         places=match.places,
         rated=started.rated,

@@ -8,10 +8,10 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from services.contracts.events.catalogue import TableFact
-from services.lobby.http.tables import Started
+from services.lobby.http.tables import StartedMatch
 from services.lobby.players.guests import NewPlayer
 from services.lobby.players.sessions import Issued, NewToken
-from services.lobby.tables.views import SeatView, TablePage, TableView
+from services.lobby.tables.views import TablePage, TableSeat, TableView
 from services.runtime.players import Player
 from services.runtime.tokens.named import NamedToken
 from services.runtime.web.openapi import Documentation, Example, Media
@@ -28,7 +28,6 @@ _TAGS: Final = {
     "tables": "Open a table, sit down, start, or let quick match do all of it.",
 }
 
-_NAMES: Final = {"SeatView": "TableSeat", "Started": "StartedMatch"}
 
 ANNA: Final = "p_01KB9YPZ3M5N7P9R1T3V5X7Z9A"
 BELA: Final = "p_01KB9YQ04N6P8R0T2V4X6Z8A0C"
@@ -47,17 +46,17 @@ _OPTIONS: Final = (
 
 _OPENED: Final = TableView(
     id=TABLE, version=2, game="dice-race", rules_version=1, options=Raw(_OPTIONS),
-    seats=[SeatView(0, ANNA, "Anna", None), SeatView(1, None, None, None)], host=ANNA, state="open",
+    seats=[TableSeat(0, ANNA, "Anna", None), TableSeat(1, None, None, None)], host=ANNA, state="open",
     turn_seconds=None, visibility="public", rated=True, filling=False,
     commitment="b4f6d7e0c51ea0bf0d1cc3e7f4b8a9d2c6e5f3a1908b7c6d5e4f3a2b1c0d9e8f", commitment_number=42,
     match_id=None, next_match_id=MATCH,
 )  # fmt: skip
 _JOINED: Final = replace(
-    _OPENED, version=4, seats=[SeatView(0, ANNA, "Anna", None), SeatView(1, BELA, "Bela", None)]
+    _OPENED, version=4, seats=[TableSeat(0, ANNA, "Anna", None), TableSeat(1, BELA, "Bela", None)]
 )
 _WITH_BOT: Final = replace(
     _OPENED, version=3, rated=False,
-    seats=[SeatView(0, ANNA, "Anna", None), SeatView(1, "p_01KB9YQ15P7Q9R1S3T5V7W9X1Y", "sharp bot", "sharp")],
+    seats=[TableSeat(0, ANNA, "Anna", None), TableSeat(1, "p_01KB9YQ15P7Q9R1S3T5V7W9X1Y", "sharp bot", "sharp")],
 )  # fmt: skip
 _PRIVATE: Final = replace(_OPENED, version=3, visibility="private", invite_code="K7QM2R9T")
 _PLAYING: Final = replace(_JOINED, version=5, state="playing", match_id=MATCH, next_match_id=None)
@@ -98,7 +97,7 @@ _EXAMPLES: Final = (
     Example("get_table", "open", "A table that waits for somebody", answer=_OPENED),
     Example("get_table", "playing", "A table where a match is played", answer=_PLAYING),
     Example("change_table", "private", "Make it private", {"visibility": "private"}, _PRIVATE),
-    Example("start_table", "started", "The match runs", answer=Started(MATCH)),
+    Example("start_table", "started", "The match runs", answer=StartedMatch(MATCH)),
     Example("quick_match", "race", "Any table of dice-race", {"game": "dice-race"}, _PLAYING),
     Example("join_table", "anywhere", "Any seat, with a seed", {"seed": "luck-of-Bela"}, _JOINED),
     Example("join_table", "invited", "A seat at a private table", {"seat": 1, "invite_code": "K7QM2R9T"}, _JOINED),
@@ -116,7 +115,6 @@ def documentation() -> Documentation:
         description=_DESCRIPTION,
         tags=_TAGS,
         unions={"TableEventData": TableFact},
-        names=_NAMES,
         parameters={
             "table_id": "The id of a table.",
             "token_id": "The id of a named token.",

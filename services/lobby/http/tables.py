@@ -59,7 +59,7 @@ class ChangeRequest(Body, frozen=True):
     rated: bool | UnsetType = UNSET
 
 
-class Started(Struct, frozen=True):
+class StartedMatch(Struct, frozen=True):
     """The match that runs now."""
 
     match_id: str
@@ -186,7 +186,7 @@ async def change_table(
     summary="Start the match",
     responses=refusals(*WRITES, "not-host", "seats-empty", "match-running", "table-closed", "unavailable"),
 )
-async def start_table(request: Request, table_id: FromPath[str]) -> Response[Started]:
+async def start_table(request: Request, table_id: FromPath[str]) -> Response[StartedMatch]:
     """Start the match when every seat is taken; after its end, start the next. For the host.
 
     At a table of quick match the host need not wait until it starts by itself, once enough players are there.
@@ -198,7 +198,7 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
         table_id, Start(), actor=caller.player, command=await request.command(), cause=Cause("start")
     )
     await request.the(Keeper).begin(done.table)
-    return Response(Started(done.table.match or ""), headers=headers_of(done))
+    return Response(StartedMatch(done.table.match or ""), headers=headers_of(done))
 
 
 @get(

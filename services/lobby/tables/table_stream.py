@@ -43,8 +43,10 @@ class TableSource:
     async def snapshot(self, at: int | None) -> tuple[int, bytes]:
         """Return the table at a version."""
         table = self._table
-        if at is not None and 0 < at < table.version:
-            table = await self._at(at)
+        if at is not None and at < table.version:
+            table = await self._at(
+                max(at, 1)
+            )  # there is no version 0: who has nothing yet begins with the first
         return table.version, _encode(await self._views.view(table, self._viewer))
 
     async def frames(self, after: int) -> Sequence[Frame]:
