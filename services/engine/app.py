@@ -18,7 +18,7 @@ from services.engine.bots.runner import Runner
 from services.engine.bots.thinking import Thinking
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
-from services.engine.http import games, playing, records, starting
+from services.engine.http import games, playing, records, socket, starting
 from services.engine.http.documentation import documentation
 from services.engine.play.commitments import Commitments
 from services.engine.play.live import LiveMatches
@@ -68,6 +68,7 @@ def service(platform: Platform) -> Service:
             games.list_games, games.get_game, games.get_rules,
             starting.commit, starting.list_commitments, starting.start_match,
             playing.get_match, playing.move, playing.list_events, playing.stream_match, playing.get_state,
+            socket.match_socket,
             records.get_record, records.audit_match,
         ],
     )  # fmt: skip

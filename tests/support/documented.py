@@ -23,13 +23,14 @@ HIDDEN = re.compile(r"^/($|schema(/|$)|metrics$|problems/[^/]+\.(html|md)$)")
 """Paths for people and for machines of operators, which the document leaves out."""
 
 ANYWHERE = frozenset({
-    "content-type", "content-length", "content-encoding", "date", "vary", "connection", "keep-alive", "transfer-encoding",
+    "content-type", "content-length", "content-encoding", "date", "vary", "connection", "keep-alive",
+    "transfer-encoding",
     "x-content-type-options", "x-frame-options", "referrer-policy", "content-security-policy", "x-accel-buffering",
     "strict-transport-security", "cross-origin-resource-policy", "access-control-allow-origin",
     "access-control-expose-headers", "access-control-allow-credentials", "access-control-allow-methods",
     "access-control-allow-headers", "access-control-max-age", "server", "cache-control",
 })  # fmt: skip
-"""Headers of HTTP itself, of security and of CORS (docs/api.md); every other one has to be documented where it is sent."""
+"""Headers of HTTP itself, of security and of CORS (docs/api.md); any other has to be documented where it is sent."""
 
 JSON_TYPES = ("application/json", "application/problem+json")
 OWN_FAULTS = re.compile(r"^/v1/boom$")
@@ -234,7 +235,7 @@ class Watch:
         """Return what takes the place of ``send`` of httpx's clients; apps of this process are heard elsewhere."""
         watch = self
 
-        def heard(client: Any, request: httpx.Request, response: httpx.Response, stream: bool) -> None:
+        def heard(client: Any, request: httpx.Request, response: httpx.Response, *, stream: bool) -> None:
             if isinstance(getattr(client, "_transport", None), httpx.ASGITransport):
                 return
             headers = {name.lower(): value for name, value in response.headers.items()}
@@ -250,14 +251,14 @@ class Watch:
 
             async def send(client: Any, request: httpx.Request, *, stream: bool = False, **more: Any) -> Any:
                 response = await original(client, request, stream=stream, **more)
-                heard(client, request, response, stream)
+                heard(client, request, response, stream=stream)
                 return response
 
             return send
 
         def send_now(client: Any, request: httpx.Request, *, stream: bool = False, **more: Any) -> Any:
             response = original(client, request, stream=stream, **more)
-            heard(client, request, response, stream)
+            heard(client, request, response, stream=stream)
             return response
 
         return send_now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, cast, get_args
+from typing import Annotated, Final, cast
 
 import msgspec
 from litestar import Response, get, post
@@ -10,23 +10,13 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody, Parameter
 from msgspec import Meta, Raw
 
-from services.contracts.ids import MATCH, is_id
 from services.contracts.problems import RULE_PROBLEMS
+from services.engine.http.moving import carry_out, seen_by
 from services.engine.live.match_stream import MatchSource
 from services.engine.play.live import Live
-from services.engine.play.moves import (
-    Busy,
-    Done,
-    KeyReused,
-    Moves,
-    NoSuchMatch,
-    NotAPlayer,
-    Refused,
-    Stale,
-)
+from services.engine.play.moves import Moves
 from services.engine.play.views import Views, Watcher
 from services.engine.play.wire import EventPage, MatchView, MoveAnswer
-from services.engine.rules.kernel import AnyRules, Move
 from services.runtime.web import reading
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
@@ -111,40 +101,13 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     command = await request.command()
     if_match = request.if_match()
     caller = await request.caller()
-    wanted = await _decode_move(request, match_id, data.move)
-    if if_match is None and not wanted.ANY_VERSION:
-        await watched(request, match_id)
-        raise Problem("version-missing")
-    done = await request.the(Moves).move(
-        match_id,
-        caller.player,
-        wanted,
-        if_match=None if wanted.ANY_VERSION else if_match,
-        command=command.id,
-        request_hash=command.hash,
+    done = await carry_out(
+        request.the(Views), request.the(Moves), match_id, caller, data.move, if_match, command
     )
-    match done:
-        case Done():
-            headers = {"ETag": etag(done.version)}
-            if done.replayed:
-                headers[REPLAYED] = "true"
-            return Response(done.answer, media_type=JSON, headers=headers)
-        case Refused():
-            refusal = done.refusal
-            raise Problem(refusal.code, clause=refusal.clause, params=refusal.params, legal=list(done.legal))
-        case Stale():
-            raise Problem(
-                "stale-version", params={"version": done.version}, headers={"ETag": etag(done.version)}
-            )
-        case KeyReused():
-            raise Problem("idempotency-key-reused")
-        case NotAPlayer():
-            await watched(request, match_id)  # whoever may not see a private match is not told that it exists
-            raise Problem("not-a-player")
-        case NoSuchMatch():
-            raise _no_match()
-        case Busy():
-            raise Problem("unavailable", "Other moves kept coming first.")
+    headers = {"ETag": etag(done.version)}
+    if done.replayed:
+        headers[REPLAYED] = "true"
+    return Response(done.answer, media_type=JSON, headers=headers)
 
 
 @get(
@@ -179,7 +142,7 @@ async def list_events(
     tags=["matches"],
     operation_id="stream_match",
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found"),
+    responses=refusals("not-found", "too-many-streams"),
     summary="Follow a match",
 )
 async def stream_match(
@@ -232,42 +195,4 @@ async def watched(request: Request, match_id: str) -> tuple[Live, Watcher]:
     Raises:
         Problem: ``not-found``, also for a private match that the caller may not watch.
     """
-    views = request.the(Views)
-    live = await views.find(match_id) if is_id(MATCH, match_id) else None
-    if live is None:
-        raise _no_match()
-    caller = await request.caller()
-    watcher = views.watcher(live.match, caller.player or None, auditor="audit" in caller.scopes)
-    if watcher is None:
-        raise _no_match()
-    return live, watcher
-
-
-async def _decode_move(request: Request, match_id: str, raw: Raw) -> Move:
-    rules = await request.the(Moves).rules_of(match_id) if is_id(MATCH, match_id) else None
-    if rules is None:
-        raise _no_match()
-    try:
-        return _move_of(rules, raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        await watched(request, match_id)
-        # A raw part of a body was only skipped until now: its strings may yet turn out not to be UTF-8.
-        raise Problem(
-            "malformed-request",
-            f"This is no move of {rules.name}, which has {', '.join(move_types(rules))}: {error}",
-            params={"at": "$.move"},
-        ) from None
-
-
-def _move_of(rules: AnyRules, raw: Raw) -> Move:
-    wanted: Move = msgspec.json.decode(raw, type=rules.moves)
-    return wanted
-
-
-def move_types(rules: AnyRules) -> list[str]:
-    """Return the moves of a game by their type."""
-    return [str(kind.__struct_config__.tag) for kind in get_args(rules.moves)]
-
-
-def _no_match() -> Problem:
-    return Problem("not-found", "There is no such match, or you may not watch it.")
+    return await seen_by(request.the(Views), match_id, await request.caller())

@@ -208,7 +208,7 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
     security=OPTIONAL_TOKEN,
     summary="Follow a table",
     media_type="text/event-stream",
-    responses=refusals("not-found"),
+    responses=refusals("not-found", "too-many-streams"),
 )
 async def stream_table(
     request: Request,

@@ -72,6 +72,7 @@ async def get_lobby(
     security=OPTIONAL_TOKEN,
     summary="The lobby board, live",
     media_type="text/event-stream",
+    responses=refusals("too-many-streams"),
 )
 async def stream_lobby(
     request: Request,

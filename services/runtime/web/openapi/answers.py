@@ -126,10 +126,10 @@ def problem_headers(status: int) -> dict[str, Any]:
         401: ("WWW-Authenticate",),
         405: ("Allow",),
         412: ("ETag",),
-        429: ("Retry-After", "RateLimit", "RateLimit-Policy"),
+        429: ("Retry-After",),
         503: ("Retry-After",),
     }
-    return header_refs("X-Request-Id", *more.get(status, ()))
+    return header_refs("X-Request-Id", "RateLimit", "RateLimit-Policy", *more.get(status, ()))
 
 
 def refusal(status: int, codes: Iterable[str], instance: str) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def _responses(
 ) -> dict[str, Any]:
     found: dict[str, Any] = {str(one.handler.status_code): _success(one, answer, examples, documentation)}
     for status, response in (one.handler.responses or {}).items():
-        if status in answers.SHARED:
+        if status in answers.SHARED and set(_codes(response)) <= set(answers.SHARED[status][1]):
             continue
         if response.media_type == MEDIA_TYPE:
             found[str(status)] = answers.refusal(status, _codes(response), _instance(one.path, documentation))
@@ -209,7 +209,7 @@ def _responses(
         }
     for status, (name, _) in answers.SHARED.items():
         if one.path.startswith(API) or status != _LIMITED:
-            found[str(status)] = {"$ref": f"#/components/responses/{name}"}
+            found.setdefault(str(status), {"$ref": f"#/components/responses/{name}"})
     return found
 
 
