@@ -67,8 +67,8 @@ def service(platform: Platform) -> Service:
         route_handlers=[
             games.list_games, games.get_game, games.get_rules,
             starting.commit, starting.list_commitments, starting.start_match,
-            playing.get_match, playing.move, playing.list_events, playing.stream_match, playing.get_state,
-            socket.match_socket,
+            playing.get_match, playing.get_match_part, playing.move, playing.list_events,
+            playing.stream_match, playing.get_state, socket.match_socket,
             records.get_record, records.audit_match,
         ],
     )  # fmt: skip

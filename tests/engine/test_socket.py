@@ -177,8 +177,8 @@ async def test_it_goes_on_after_a_version(table):
 async def test_a_message_that_is_too_large_ends_the_connection(table):
     async with conversation(table) as watcher:
         await watcher.next("snapshot")
+        await watcher.connection.send("x" * 100_000)
         with pytest.raises(ConnectionClosed):
-            await watcher.connection.send("x" * 100_000)
             await watcher.next("never")
 
 

@@ -19,7 +19,7 @@ from services.runtime.web.app import App
 from services.runtime.web.schema import document_bytes
 from tests.support.up import ROOT
 
-HIDDEN = re.compile(r"^/($|schema(/|$)|metrics$|problems/[^/]+\.(html|md)$)")
+HIDDEN = re.compile(r"^/($|schema(/|$)|metrics$)")
 """Paths for people and for machines of operators, which the document leaves out."""
 
 ANYWHERE = frozenset({

@@ -88,10 +88,11 @@ def documentation() -> Documentation:
             "match_id": "The id of a match.",
             "game": "The id of a game, as `GET /v1/games` lists them.",
             "after": "The number to read on after.",
+            "fields": "Names of fields, with commas between them.",
             "limit": "How many items a page has at most.",
         },
         patterns={"match_id": "^m_[0-9A-Za-z.]+$", "game": "^[a-z][a-z-]*$"},
-        samples={"match_id": examples.MATCH, "game": "dice-race"},
+        samples={"match_id": examples.MATCH, "game": "dice-race", "fields": "version,turn,to_act"},
         examples=[
             Example(
                 "list_games", "first", "The first of the games",
@@ -103,6 +104,10 @@ def documentation() -> Documentation:
                 for name, example in mid_match.items()
             ),
             Example("get_match", "ended", "A match that has ended", answer=over.view(0)),
+            Example(
+                "get_match_part", "turn", "Whose turn it is",
+                answer={"version": race.head.version, "turn": race.view(0).turn, "to_act": race.view(0).to_act},
+            ),
             Example("get_state", "middle", "A position on the way", answer=race.view(0)),
             *_moves(mid_match),
             *(

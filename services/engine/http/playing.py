@@ -16,7 +16,7 @@ from services.engine.live.match_stream import MatchSource
 from services.engine.play.live import Live
 from services.engine.play.moves import Moves
 from services.engine.play.views import Views, Watcher
-from services.engine.play.wire import EventPage, MatchView, MoveAnswer
+from services.engine.play.wire import EventPage, MatchPart, MatchView, MoveAnswer
 from services.runtime.web import reading
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
@@ -63,6 +63,46 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
         return cast("Response[MatchView]", known)
     view = await request.the(Views).match_view(live, watcher)
     return Response(view, headers=reading.headers_of(etag(view.version), reading.PRIVATE))
+
+
+@get(
+    "/matches/{match_id:str}/part",
+    tags=["matches"],
+    operation_id="get_match_part",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
+    responses={
+        200: ResponseSpec(MatchPart, generate_examples=False, description="The fields that were asked for."),
+        **refusals("not-found"),
+    },
+    summary="Some fields of a match",
+)
+async def get_match_part(
+    request: Request,
+    match_id: FromPath[str],
+    fields: Annotated[
+        str,
+        Parameter(
+            min_length=1,
+            max_length=400,
+            pattern=r"^[a-z_]+(,[a-z_]+)*$",
+            description="Names of fields of the match, with commas between them: `version,turn,legal`.",
+        ),
+    ],
+) -> Response[bytes]:
+    """Return some fields of what ``GET /v1/matches/{match_id}`` returns, for clients that look often at large hands."""
+    wanted = fields.split(",")
+    unknown = [name for name in wanted if name not in MatchView.__struct_fields__]
+    if unknown:
+        raise Problem("malformed-request", f"A match has no field {unknown[0]}.", params={"at": "fields"})
+    live, watcher = await watched(request, match_id)
+    known = reading.unchanged(request, etag(live.head.version), reading.PRIVATE)
+    if known is not None:
+        return known
+    view = await request.the(Views).match_view(live, watcher)
+    body = _encode({name: getattr(view, name) for name in wanted})
+    headers = reading.headers_of(etag(view.version), reading.PRIVATE)
+    return Response(body, media_type=JSON, headers=headers)
 
 
 @post(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from services.contracts.envelope import Event
 from services.contracts.events.catalogue import encode, fact_of
@@ -110,6 +110,18 @@ class MatchView(Struct, frozen=True):
     visibility: Literal["public", "private"]
     commitment: str
     commitment_number: int
+
+
+MatchPart = msgspec.defstruct(
+    "MatchPart",
+    [
+        (name, kind | UnsetType, UNSET)
+        for name, kind in get_type_hints(MatchView, include_extras=True).items()
+    ],
+    namespace={"__doc__": "Those fields of a match that were asked for."},
+    frozen=True,
+    omit_defaults=True,
+)
 
 
 class MoveAnswer(Struct, frozen=True):

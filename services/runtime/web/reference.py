@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from services.contracts.problems import PROBLEMS
 from services.runtime.service import Service
-from services.runtime.web.openapi.documentation import Documentation, Example
+from services.runtime.web.openapi.documentation import Documentation, Example, Media
 
 _CONVENTIONS: Final = """
 **Conventions** (docs/api.md has them in full). JSON in snake_case; times are Unix milliseconds and end in `_ms`; ids
@@ -31,6 +31,11 @@ _EXAMPLES: Final = (
     Example("list_problems", "some", "The first two", answer=list(PROBLEMS.values())[:2]),
     Example("get_problem", "stale", "A move that came late", answer=PROBLEMS["stale-version"]),
     Example("get_keys", "one", "The key of records", answer={"keys": [_KEY]}),
+)
+
+_PAGES: Final = (
+    Media("list_problems", "text/html", "With `Accept: text/html`: a page.", "<!doctype html>…"),
+    Media("get_problem", "text/html", "With `Accept: text/html`: a page.", "<!doctype html>…"),
 )
 
 
@@ -61,5 +66,5 @@ def documentation_of(services: Sequence[Service]) -> Documentation:
         patterns=patterns,
         samples=samples,
         examples=[*(example for one in told for example in one.examples), *_EXAMPLES],
-        media=[media for one in told for media in one.media],
+        media=[*(media for one in told for media in one.media), *_PAGES],
     )
