@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from services.cli.advice import Advice
 from services.cli.commands import (
+    audit,
     check,
     export,
     grant,
@@ -62,6 +63,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     play,
     replay,
     verify,
+    audit,
     export,
     grant,
     migrate,

@@ -14,6 +14,7 @@ from services.cli.advice import Advice
 from services.cli.embedded import EmbeddedPostgres, EmbeddedValkey
 from services.cli.embedded.home import Home, Running
 from services.cli.listener import listen
+from services.cli.places import checkpoint_directory
 from services.cli.report import Report
 from services.cli.service_process import ServiceProcess, stop_leftover_services
 from services.cli.supervisor import Part, Supervisor
@@ -107,6 +108,7 @@ class OneMachine:
             "MACAO_REDIS_URL": self._valkey.url if self._valkey else self._redis_url,
             "MACAO_SECRET_KEY": self._home.secret_key(),
             "MACAO_PORT": str(self._port),
+            "MACAO_CHECKPOINT_DIRECTORY": str(checkpoint_directory(self._home.directory, self._database_url)),
         }
 
     def _revived(self, part: Part) -> None:

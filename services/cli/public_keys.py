@@ -46,6 +46,15 @@ def read_keys(given: str, key_id: str) -> Mapping[str, bytes]:
         content = path.read_bytes() if path.is_file() else given.encode()
     except (OSError, ValueError) as error:
         raise UnusableKeyError(f"the key cannot be read: {error}") from error
+    return keys_in(content, key_id)
+
+
+def keys_in(content: bytes, key_id: str) -> Mapping[str, bytes]:
+    """Return the public keys that a file or an answer of the service holds; see ``read_keys``.
+
+    Raises:
+        UnusableKeyError: it holds none.
+    """
     keys = _read(content.strip(), key_id)
     if not keys or any(len(key) != KEY_BYTES for key in keys.values()):
         raise UnusableKeyError(

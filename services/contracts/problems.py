@@ -92,6 +92,7 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     # Matches, outside the rules of a game.
     ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),
     ProblemKind("match-not-over", 409, "The match is still running", "The record and the audit are there when it has ended."),
+    ProblemKind("not-sealed", 409, "The log is not sealed that far yet", "Ask again in a few seconds; params.size is how far it is sealed."),
     # The service itself.
     ProblemKind("rate-limited", 429, "Too many requests", "Wait as long as Retry-After says."),
     ProblemKind("too-many-streams", 429, "Too many streams are open", "Close one that is no longer needed; one stream of a match serves any number of views."),

@@ -18,18 +18,21 @@ from services.engine.bots.runner import Runner
 from services.engine.bots.thinking import Thinking
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
-from services.engine.http import games, playing, records, socket, starting
+from services.engine.http import games, log, playing, records, socket, starting
 from services.engine.http.documentation import documentation
 from services.engine.play.commitments import Commitments
+from services.engine.play.counts import Counts
 from services.engine.play.live import LiveMatches
 from services.engine.play.moves import Moves
 from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.play.reveals import Reveals
 from services.engine.play.views import Views
+from services.engine.record import ENDING
 from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.service import Service
 from services.runtime.subscription import Subscription
+from services.runtime.tree import LogProofs, Sealer
 
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
@@ -42,17 +45,18 @@ def service(platform: Platform) -> Service:
     """Build the engine over a platform that is not open yet."""
     commitments = Commitments(platform.database, platform.vault, platform.clock, platform.entropy)
     live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy)
-    moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock)
+    counts = Counts(platform.registry)
+    moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock, counts)
     pulse = Pulse(platform.database, platform.clock)
     views = Views(platform.log, live, CATALOGUE, platform.players, pulse, platform.clock)
     reveals = Reveals(platform.vault, platform.log.schema)
     deadlines = Deadlines(live)
-    ticker = Ticker(platform.database, pulse, moves, platform.clock)
+    ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
     subscriptions = [
         Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
         for one in (reveals, deadlines, Roster())
     ]
-    thinking = Thinking(BOTS, platform.vault)
+    thinking = Thinking(BOTS, platform.vault, platform.registry)
     pace = Pace(platform.settings.bot_pace_seconds)
 
     def bot_player(match: str) -> BotPlayer:
@@ -62,6 +66,10 @@ def service(platform: Platform) -> Service:
     runner = Runner(
         Leases(platform.database, platform.entropy(HOLDER_BYTES).hex()), platform.bell, bot_player
     )
+    proofs = LogProofs(platform.database, platform.log)
+    sealer = Sealer(
+        platform.database, platform.log, platform.bell, platform.tokens.keyring, platform.clock, {ENDING}
+    )
     router = Router(
         "/v1",
         route_handlers=[
@@ -70,12 +78,13 @@ def service(platform: Platform) -> Service:
             playing.get_match, playing.get_match_part, playing.move, playing.list_events,
             playing.stream_match, playing.get_state, socket.match_socket,
             records.get_record, records.audit_match,
+            log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.prove_inclusion, log.prove_consistency,
         ],
     )  # fmt: skip
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        runs = [*(subscription.run for subscription in subscriptions), ticker.run]
+        runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealer.run]
         if platform.settings.bots:
             runs.append(runner.run)
         working = [asyncio.create_task(run()) for run in runs]
@@ -90,7 +99,15 @@ def service(platform: Platform) -> Service:
     return Service(
         "engine",
         (router,),
-        provides=(CATALOGUE, commitments, moves, views, Records(views, platform.tokens)),
+        provides=(
+            CATALOGUE,
+            commitments,
+            moves,
+            views,
+            pulse,
+            proofs,
+            Records(views, platform.tokens, proofs),
+        ),
         lifespan=lifespan,
         documentation=documentation,
     )

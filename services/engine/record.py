@@ -9,13 +9,14 @@ There is no record while a match runs: it opens what was sealed and holds the se
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from services.contracts.base64url import base64url
+from services.contracts.checkpoint import Receipt
 from services.contracts.envelope import Event
 from services.contracts.events.catalogue import fact_of
 from services.contracts.events.match import MatchStarted, SeatTaken
@@ -103,7 +104,9 @@ class Closing(Line, frozen=True, tag="closing"):
         events: how many events there are.
         key_id: as in the header.
         signature: 64 bytes in base64url.
-        receipt: kept free for the proof that the match lies in the service's whole log.
+        receipt: the proof that the match lies in the service's whole log; None where that was not sealed yet. It stands
+            outside the signature, and has one of its own: the log is sealed after the match, and a record is the same
+            record before and after.
     """
 
     version: Version
@@ -111,7 +114,7 @@ class Closing(Line, frozen=True, tag="closing"):
     events: Version
     key_id: Word
     signature: Base64Signature
-    receipt: None = None
+    receipt: Receipt | None = None
 
 
 class Record(Struct, frozen=True):
@@ -184,7 +187,9 @@ def header_of(first: Event, *, key_id: str, public_key: bytes) -> Header:
     )
 
 
-def write_record(header: Header, events: Sequence[Event], signer: Signer) -> Iterator[bytes]:
+def write_record(
+    header: Header, events: Sequence[Event], signer: Signer, receipt: Receipt | None = None
+) -> Iterator[bytes]:
     """Yield the lines of a record, each with its line feed.
 
     Raises:
@@ -194,10 +199,12 @@ def write_record(header: Header, events: Sequence[Event], signer: Signer) -> Ite
         raise ValueError("there is no record of a match that is still running")
     if [event.version for event in events] != list(range(1, len(events) + 1)):
         raise ValueError("a record holds every version of the stream, in order")
-    return _lines(header, events, signer)
+    return _lines(header, events, signer, receipt)
 
 
-def _lines(header: Header, events: Sequence[Event], signer: Signer) -> Iterator[bytes]:
+def _lines(
+    header: Header, events: Sequence[Event], signer: Signer, receipt: Receipt | None = None
+) -> Iterator[bytes]:
     yield _encode(header) + b"\n"
     for event in events:
         yield _encode(line_of(event)) + b"\n"
@@ -205,7 +212,8 @@ def _lines(header: Header, events: Sequence[Event], signer: Signer) -> Iterator[
     key_id, signature = signer(signed_message(header, head.version, head.hash.hex(), len(events)))
     if key_id != header.key_id:
         raise ValueError(f"the header names the key {header.key_id}, and {key_id} signed")
-    yield _encode(Closing(head.version, head.hash.hex(), len(events), key_id, base64url(signature))) + b"\n"
+    closing = Closing(head.version, head.hash.hex(), len(events), key_id, base64url(signature), receipt)
+    yield _encode(closing) + b"\n"
 
 
 def signed_message(header: Header, version: int, head_hash: str, events: int) -> bytes:
@@ -322,23 +330,6 @@ def _read_line(raw: bytes) -> Line | str:
     if _encode(line) != text:
         return "the line says something that a record holds, in other bytes than a record is written in"
     return line
-
-
-def base64url(data: bytes) -> str:
-    """Return bytes in base64url without padding."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def from_base64url(text: str) -> bytes:
-    """Return the bytes of a base64url text without padding.
-
-    Raises:
-        ValueError: it is none, or one that other bits would spell as well.
-    """
-    data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    if base64url(data) != text:
-        raise ValueError("not base64url in its one form")
-    return data
 
 
 def _hex(data: bytes | None) -> str | None:

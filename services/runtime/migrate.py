@@ -24,6 +24,7 @@ from msgspec import Struct
 PACKAGES: Final = (
     "services.runtime",
     "services.runtime.log",
+    "services.runtime.tree",
     "services.engine",
     "services.lobby",
     "services.projections",

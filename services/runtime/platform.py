@@ -7,12 +7,14 @@ from contextlib import AsyncExitStack
 from typing import Final, Self
 
 from litestar.types import ASGIApp
+from prometheus_client import CollectorRegistry, ProcessCollector
 
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
 from services.runtime.database import Database
 from services.runtime.limits import Limiter, Meter, Policy, Proxies, exchanging
 from services.runtime.log import EventLog
+from services.runtime.log.counts import AppendCounts
 from services.runtime.players import Players
 from services.runtime.settings import Settings
 from services.runtime.tokens.tokens import Tokens
@@ -23,6 +25,7 @@ class Platform:
     """Built before anything is open, so that services can be wired; opened and closed by the app's lifespan.
 
     Attributes:
+        registry: what this process counts, for Prometheus; of its own, so that tests and composed apps do not mix.
         app: the composed app itself, through which services of one process reach each other's endpoints.
         stopping: set as soon as the process is told to end, before anything closes: open streams end on it.
     """
@@ -41,7 +44,9 @@ class Platform:
         self.vault: Final = Vault(settings.secret_key, entropy)
         self.database: Final = Database(settings)
         self.bell: Final = Bell(settings)
-        self.log: Final = EventLog(self.database, self.bell)
+        self.registry: Final = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.log: Final = EventLog(self.database, self.bell, counts=AppendCounts(self.registry))
         self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy, self.bell)
         self.limiter: Final = Limiter(settings.redis_url)
         # Two meters: who speaks with a token, and everybody by address.

@@ -43,6 +43,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         oidc_scopes: which claims give more than ``play``, as ``audit=groups:auditors,operate=groups:operators``.
         bots: whether the engine plays the bots' seats in this process.
         bot_pace_seconds: the usual pause of a bot before it moves; 0: none, for tests.
+        checkpoint_events: a checkpoint of the log is signed after so many events at the latest,
+        checkpoint_seconds: and after so many seconds; within a second when a match has ended.
+        checkpoint_directory: where checkpoints are kept outside the database; empty: nowhere.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -71,6 +74,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     oidc_scopes: str = ""
     bots: bool = True
     bot_pace_seconds: Annotated[float, Meta(ge=0, le=5)] = 1.2
+    checkpoint_events: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000
+    checkpoint_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
+    checkpoint_directory: str = ""
     log_level: str = "info"
 
     @classmethod

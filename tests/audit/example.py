@@ -1,4 +1,4 @@
-"""The example of docs/record.md: one short match, the same bytes at every run.
+"""The example of docs/record.md: one short match in a short log, the same bytes at every run.
 
 ``python -m tests.audit.example`` writes docs/record-example.ndjson anew. Read the difference before you keep it: a
 changed byte means that records which people hold can no longer be read as they were.
@@ -11,10 +11,13 @@ from typing import Final
 
 from services.engine.rules.catalogue import CATALOGUE
 from services.engine.rules.games.dice_race import Roll, Stand
+from tests.audit.logs import leaves_of, receipt_of
 from tests.audit.play import record, sit_down
 
 FILE: Final = Path(__file__).resolve().parents[2] / "docs/record-example.ndjson"
 STAND_FROM: Final = 6
+BEFORE, AFTER = 4, 3
+"""How many events of others stand in the log in front of the match, and behind it."""
 
 
 def lines() -> list[bytes]:
@@ -23,7 +26,8 @@ def lines() -> list[bytes]:
     while not table.match.over:
         game = table.match.game
         table.move(game.to_play[0], Stand() if game.total >= STAND_FROM else Roll())
-    return record(table.events)
+    leaves = leaves_of(table.events, BEFORE, AFTER)
+    return record(table.events, receipt=receipt_of(leaves, BEFORE + len(table.events)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A second verifier, written from docs/record.md alone: chain, seals, signature and chance, with no code of ours.
+"""A second verifier, written from docs/record.md alone: chain, seals, signature, receipt and chance, no code of ours.
 
 It shows that the page says enough, and that it says what is done.
 """
@@ -51,12 +51,14 @@ def verify(content: bytes) -> None:
         written = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
         check(written == text, number, "one way of writing")
     header, *events, closing = lines
-    check(closing["key_id"] == header["key_id"] and closing["receipt"] is None, len(lines), "closing line")
+    check(closing["key_id"] == header["key_id"], len(lines), "closing line")
     check_chain(header["stream"], events)
     head = events[-1]
     end = (closing["version"], closing["hash"], closing["events"])
     check(end == (head["version"], head["hash"], len(events)), len(lines), "the closing line")
     check_signature(raw[0], header, closing, len(lines))
+    if closing["receipt"] is not None:
+        check_receipt(closing["receipt"], header["stream"], closing, len(lines))
     check_chance(events)
 
 
@@ -86,11 +88,42 @@ def check_signature(first_line: str, header: dict[str, Any], closing: dict[str, 
             str(closing["events"]),
         ]
     )
-    key = Ed25519PublicKey.from_public_bytes(urlsafe_b64decode(header["public_key"] + "="))
+    check_signed(header["public_key"], closing["signature"], message, line)
+
+
+def check_signed(public_key: str, signature: str, message: str, line: int) -> None:
+    key = Ed25519PublicKey.from_public_bytes(urlsafe_b64decode(public_key + "="))
     try:
-        key.verify(urlsafe_b64decode(closing["signature"] + "=="), message.encode())
+        key.verify(urlsafe_b64decode(signature + "=="), message.encode())
     except InvalidSignature:
         check(False, line, "signature")
+
+
+def check_receipt(receipt: dict[str, Any], stream: str, closing: dict[str, Any], line: int) -> None:
+    fields = {
+        "receipt": "position proof checkpoint",
+        "checkpoint": "log size root at_ms key_id public_key signature",
+    }
+    checkpoint = receipt["checkpoint"]
+    check(list(receipt) == fields["receipt"].split(), line, "fields of the receipt")
+    check(list(checkpoint) == fields["checkpoint"].split(), line, "fields of the checkpoint")
+    signed = [checkpoint[name] for name in ("log", "size", "root", "at_ms", "key_id")]
+    message = "\n".join(map(str, ["macao-checkpoint/1", *signed]))
+    check_signed(checkpoint["public_key"], checkpoint["signature"], message, line)
+    leaf = ["macao-leaf/1", receipt["position"], stream, closing["version"], closing["hash"]]
+    digest = hashlib.sha256(b"\x00" + "\n".join(map(str, leaf)).encode()).digest()
+    number, last = receipt["position"] - 1, checkpoint["size"] - 1
+    check(0 <= number <= last, line, "position")
+    for part in map(bytes.fromhex, receipt["proof"]):
+        check(last, line, "the proof is too long")
+        if number % 2 or number == last:
+            digest = hashlib.sha256(b"\x01" + part + digest).digest()
+            while number and number % 2 == 0:
+                number, last = number // 2, last // 2
+        else:
+            digest = hashlib.sha256(b"\x01" + digest + part).digest()
+        number, last = number // 2, last // 2
+    check(last == 0 and digest.hex() == checkpoint["root"], line, "the proof")
 
 
 def check_chance(events: list[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from services.contracts.chain import event_hash, seal_of
+from services.contracts.checkpoint import Receipt
 from services.contracts.envelope import Event, Head, chain
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft
@@ -54,6 +55,8 @@ class Table:
     def move(self, seat: int, move: Move) -> None:
         facts = matches.decide(self.match, seat, move, self.keys)
         assert not isinstance(facts, Refusal), facts
+        if isinstance(move, Expire):
+            self.at_ms += (self.match.started.turn_seconds or 0) * 1000  # its player's time is up now
         actor = "clock" if isinstance(move, Expire) else self.match.started.seats[seat].player
         self.append(facts, actor, msgspec.json.encode({"seat": seat, "move": move}))
 
@@ -149,11 +152,16 @@ def chained(played: Recorded) -> list[Event]:
     return table.events
 
 
-def record(events: Sequence[Event], key: Ed25519PrivateKey = KEY, key_id: str = KEY_ID) -> list[bytes]:
+def record(
+    events: Sequence[Event],
+    key: Ed25519PrivateKey = KEY,
+    key_id: str = KEY_ID,
+    receipt: Receipt | None = None,
+) -> list[bytes]:
     """The record as the service writes it; a forger's may also lack the end."""
     header = header_of(events[0], key_id=key_id, public_key=key.public_key().public_bytes_raw())
     write = write_record if any(event.type == ENDING for event in events) else record_module._lines
-    return list(write(header, events, lambda data: (key_id, key.sign(data))))
+    return list(write(header, events, lambda data: (key_id, key.sign(data)), receipt))
 
 
 def rechained(events: Sequence[Event]) -> list[Event]:

@@ -6,16 +6,19 @@ import random
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from services.contracts.chain import seal_of
+from services.contracts.checkpoint import Checkpoint, Receipt, text_of
+from services.contracts.merkle import PROOF_MAX, leaf_hash
 from services.engine.audit import audit_lines
 from services.engine.record import LINE_BYTES_MAX, LINES_MAX, Closing, EventLine, Header
 from services.engine.rules.catalogue import CATALOGUE
 from services.engine.rules.chance import match_key, round_commitment, round_key
 from tests.audit import example, hidden_lot
 from tests.audit.plain_verifier import NotSoundError, verify
-from tests.audit.play import SEED, play, record, sit_down
+from tests.audit.play import MATCH, SEED, play, record, sit_down
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/record.md").read_text()
 LINES = example.FILE.read_bytes().splitlines(keepends=True)
@@ -52,6 +55,26 @@ def test_the_signed_message_shown_is_right():
     header = LINES[0].decode().rstrip("\n")
     end = f"{closing['version']}\n{closing['hash']}\n{closing['events']}"
     assert block("signed") == f"macao-record-signature/1\n{header}\n{end}"
+
+
+def test_the_checkpoint_and_leaf_shown_are_right():
+    closing = json.loads(LINES[-1])
+    receipt = closing["receipt"]
+    assert json.loads(block("checkpoint")) == receipt["checkpoint"]
+    assert block("checkpoint-signed").encode() == text_of(msgspec.convert(receipt["checkpoint"], Checkpoint))
+    leaf = block("leaf").encode()
+    digest = hashlib.sha256(b"\0" + leaf).hexdigest()
+    assert f"`{digest}`" in PAGE
+    last = json.loads(LINES[-2])
+    event = (receipt["position"], MATCH, last["version"], bytes.fromhex(last["hash"]))
+    assert leaf_hash(*event).hex() == digest
+
+
+@pytest.mark.parametrize(("struct", "heading"), [(Receipt, "field"), (Checkpoint, "field of `checkpoint`")])
+def test_the_fields_of_a_receipt_are_described_in_their_order(struct, heading):
+    table = PAGE.split("## The receipt\n")[1].split(f"| {heading} | type | meaning |\n|---|---|---|\n")[1]
+    assert re.findall(r"^\| `(\w+)` \|", table.split("\n\n")[0], re.MULTILINE) == [*struct.__struct_fields__]
+    assert f"0 to {PROOF_MAX} times" in PAGE
 
 
 def test_the_keys_shown_are_right():

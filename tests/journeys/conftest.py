@@ -1,5 +1,6 @@
 """A whole installation for every journey, on the servers that this run of the tests uses."""
 
+import os
 from collections.abc import Iterator
 
 import httpx
@@ -21,7 +22,14 @@ def up(servers: Servers, database: str) -> Iterator[Up]:
 
 
 @pytest.fixture
-def client(up: Up) -> Iterator[httpx.Client]:
+def server_url(request: pytest.FixtureRequest) -> str:
+    """The address of the service: that in ``MACAO_TEST_SERVER``, where somebody else runs it, or an installation's."""
+    given = os.environ.get("MACAO_TEST_SERVER")
+    return given or request.getfixturevalue("up").url
+
+
+@pytest.fixture
+def client(server_url: str) -> Iterator[httpx.Client]:
     """A client of it."""
-    with httpx.Client(base_url=up.url, timeout=30) as client:
+    with httpx.Client(base_url=server_url, timeout=30) as client:
         yield client

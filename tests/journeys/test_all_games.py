@@ -19,7 +19,6 @@ import pytest
 from services.engine.audit import audit
 from services.engine.record import read_record
 from services.engine.rules.catalogue import CATALOGUE
-from tests.support.up import Up
 
 pytestmark = pytest.mark.slow
 
@@ -182,10 +181,10 @@ def check_views(seat: int, client: Client, lines: list[dict[str, Any]]) -> None:
             assert not strange, (seat, line["version"], strange, view)
 
 
-async def test_whole_matches_of_every_game(up: Up) -> None:
+async def test_whole_matches_of_every_game(server_url: str) -> None:
     gate = asyncio.Semaphore(AT_ONCE)
     limits = httpx.Limits(max_connections=AT_ONCE)
-    async with httpx.AsyncClient(base_url=up.url, timeout=60, limits=limits) as http:
+    async with httpx.AsyncClient(base_url=server_url, timeout=60, limits=limits) as http:
 
         async def one(game: str, number: int) -> None:
             async with gate:

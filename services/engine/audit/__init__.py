@@ -8,21 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from services.contracts.envelope import Event, Head
 from services.contracts.events.match import MatchStarted
 from services.engine.audit.chance import check_chance
+from services.engine.audit.clocks import Outage
 from services.engine.audit.decisions import check_decisions, check_times, commands_of
 from services.engine.audit.facts import Told, read_facts, unbroken
 from services.engine.audit.keys import find_keys
 from services.engine.audit.links import check_chain, check_closing, check_order, with_stream
+from services.engine.audit.receipt import check_receipt
 from services.engine.audit.signature import check_signature
 from services.engine.audit.verdict import Check, Finding, Ledger, Verdict, describe, first_bad_version
-from services.engine.record import Header, Record, Sheet, read_sheet, sheet_of
+from services.engine.record import Closing, Entry, Header, Record, Sheet, read_sheet, sheet_of
 from services.engine.rules.catalogue import Catalogue
 
-__all__ = ["Check", "Finding", "Verdict", "audit", "audit_lines", "audit_sheet", "describe"]
+__all__ = [
+    "Check", "Finding", "Outage", "Verdict", "audit", "audit_events", "audit_lines", "audit_sheet", "describe",
+]  # fmt: skip
 
 
-def audit(record: Record, catalogue: Catalogue, public_keys: Mapping[str, bytes] | None = None) -> Verdict:
+def audit(
+    record: Record,
+    catalogue: Catalogue,
+    public_keys: Mapping[str, bytes] | None = None,
+    outages: Sequence[Outage] | None = None,
+) -> Verdict:
     """Audit a record that was read.
 
     Args:
@@ -30,8 +40,25 @@ def audit(record: Record, catalogue: Catalogue, public_keys: Mapping[str, bytes]
         catalogue: the rules, every version of them.
         public_keys: the service's public keys by id. Without them the record vouches for itself only, and the
             verdict says so (``key_known``).
+        outages: when the service was down, in order; None where that is not known.
     """
-    return audit_sheet(sheet_of(record), catalogue, public_keys)
+    return audit_sheet(sheet_of(record), catalogue, public_keys, outages)
+
+
+def audit_events(
+    events: Sequence[Event], head: Head, catalogue: Catalogue, outages: Sequence[Outage] | None = None
+) -> Verdict:
+    """Audit a finished match as it stands in the log, where nothing is signed.
+
+    Args:
+        events: the match's stream.
+        head: where the log says that it ends.
+        catalogue: the rules, every version of them.
+        outages: when the service was down, in order; None where that is not known.
+    """
+    entries = tuple(Entry(line, event) for line, event in enumerate(events, 2))
+    closing = Closing(head.version, head.hash.hex(), len(events), "-", "-")
+    return audit_sheet(Sheet(None, entries, closing, len(events) + 2, ()), catalogue, None, outages)
 
 
 def audit_lines(
@@ -42,7 +69,10 @@ def audit_lines(
 
 
 def audit_sheet(
-    sheet: Sheet, catalogue: Catalogue, public_keys: Mapping[str, bytes] | None = None
+    sheet: Sheet,
+    catalogue: Catalogue,
+    public_keys: Mapping[str, bytes] | None = None,
+    outages: Sequence[Outage] | None = None,
 ) -> Verdict:
     """Audit as much of a record as could be read."""
     ledger = Ledger()
@@ -54,6 +84,7 @@ def audit_sheet(
     check_chain(sheet, ledger)
     check_closing(sheet, ledger)
     check_signature(sheet, public_keys, ledger)
+    check_receipt(sheet, public_keys, ledger)
     if start and started:
         _check_header(sheet.header, start, started, ledger)
     ordered = unbroken(told, sheet.entries[:whole])
@@ -63,7 +94,8 @@ def audit_sheet(
         end = sheet.closing_line, told[-1].event.version + 1
         keys = find_keys(start, told, end, ledger)
         check_chance(told, keys, end, ledger)
-        check_decisions(commands, catalogue, keys, ledger, complete=_reaches_end(sheet, ordered))
+        complete = _reaches_end(sheet, ordered)
+        check_decisions(commands, catalogue, keys, ledger, complete=complete, outages=outages)
     elif sheet.entries:
         ledger.add("rules", sheet.entries[0].line, 1, "a match begins with match-started", "G1")
     return _verdict(sheet, started, ledger)
@@ -115,6 +147,8 @@ def _verdict(sheet: Sheet, started: MatchStarted | None, ledger: Ledger) -> Verd
         seals=ledger.seals,
         key_id=sheet.header.key_id if sheet.header else None,
         key_known=ledger.key_known,
+        receipt_size=ledger.receipt_size,
         findings=findings,
         more=ledger.more,
+        notes=ledger.notes,
     )

@@ -14,6 +14,7 @@ from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft
 from services.contracts.events.match import MatchStarted, MatchVoided
 from services.contracts.problems import PROBLEMS
+from services.engine.audit.clocks import Clocks, Outage
 from services.engine.audit.facts import Told
 from services.engine.audit.keys import UnknownKeyError
 from services.engine.audit.verdict import Ledger, quote
@@ -99,8 +100,9 @@ def check_decisions(
     ledger: Ledger,
     *,
     complete: bool,
+    outages: Sequence[Outage] | None = None,
 ) -> None:
-    """Decide the start and every command again, up to the first that differs.
+    """Decide the start and every command again, up to the first that differs, and keep the clock beside them.
 
     Args:
         commands: the facts of the record, command by command.
@@ -108,9 +110,10 @@ def check_decisions(
         keys: the match's keys, for the draws.
         ledger: takes the findings.
         complete: whether the facts go to the record's end. Where they do not, something else is wrong already.
+        outages: when the service was down; None where that is not known.
     """
     try:
-        _decide_all(commands, catalogue, keys, ledger, complete=complete)
+        _decide_all(commands, catalogue, keys, ledger, Clocks(outages, ledger), complete=complete)
     except Divergence as divergence:
         ledger.add("rules", divergence.line, divergence.version, divergence.text, divergence.clause)
     except UnknownKeyError:
@@ -122,6 +125,7 @@ def _decide_all(
     catalogue: Catalogue,
     keys: MatchKeys,
     ledger: Ledger,
+    clocks: Clocks,
     *,
     complete: bool,
 ) -> None:
@@ -129,13 +133,15 @@ def _decide_all(
     for number, command in enumerate(commands):
         cut_off = not complete and number == len(commands) - 1
         try:
+            move: Move | None = None
             if match is None:
                 match, expected = _start(command[0], catalogue, keys)
             else:
-                expected = _decide(match, command, keys, ledger)
+                expected, move = _decide(match, command, keys, ledger, clocks)
             _compare(match.rules, command, expected, cut_off=cut_off)
             for each in command:
                 match = matches.evolve(match, each.fact)
+            clocks.moved(match, move, command)
         except (Divergence, UnknownKeyError):
             raise
         except Exception as error:  # rules are made for what happened; what did not may break them anywhere
@@ -178,7 +184,10 @@ def _start(first: Told, catalogue: Catalogue, keys: MatchKeys) -> tuple[Match, t
     return match, (started, *matches.open_match(match, keys))
 
 
-def _decide(match: Match, command: Sequence[Told], keys: MatchKeys, ledger: Ledger) -> tuple[Fact, ...]:
+def _decide(
+    match: Match, command: Sequence[Told], keys: MatchKeys, ledger: Ledger, clocks: Clocks
+) -> tuple[tuple[Fact, ...], Move | None]:
+    """Return what the rules lead to, and the move that leads there; None where a match is stopped."""
     first = command[0]
     if match.over:
         raise Divergence(first, "the match was over before this", "G9")
@@ -186,15 +195,16 @@ def _decide(match: Match, command: Sequence[Told], keys: MatchKeys, ledger: Ledg
     if voided is not None:
         if first.event.actor.startswith(PLAYER_PREFIX):
             ledger.add("actor", first.line, first.event.version, "a player cannot void a match")
-        return matches.void(match, voided.reason, keys)
+        return matches.void(match, voided.reason, keys), None
     seat, move = _cause_of(match, first)
     _check_actor(match, first, seat, move, ledger)
+    clocks.check(match, move, first)
     facts = matches.decide(match, seat, move, keys)
     if isinstance(facts, Refusal):
         problem = PROBLEMS.get(facts.code)
         reason = problem.title if problem else facts.code
         raise Divergence(first, f"the rules refuse this move of seat {seat}: {reason}", facts.clause)
-    return facts
+    return facts, move
 
 
 def _cause_of(match: Match, first: Told) -> tuple[int, Move]:

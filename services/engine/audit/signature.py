@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from services.contracts.base64url import from_base64url
 from services.engine.audit.verdict import Ledger
-from services.engine.record import Sheet, from_base64url, signed_message
+from services.engine.record import Sheet, signed_message
 
 
 def check_signature(sheet: Sheet, public_keys: Mapping[str, bytes] | None, ledger: Ledger) -> None:

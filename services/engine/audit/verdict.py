@@ -7,13 +7,13 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-Check = Literal["form", "order", "chain", "seal", "signature", "chance", "rules", "actor", "time"]
+Check = Literal["form", "order", "chain", "seal", "signature", "chance", "rules", "actor", "time", "receipt"]
 """What was looked at.
 
 ``form``: the bytes of a line, header or body; ``order``: versions and commands, whole and in their places;
 ``chain``: the hashes; ``seal``: what was hidden while the match ran; ``signature``: who vouches for the record;
 ``chance``: commitments, reveals and every draw; ``rules``: every move decided again; ``actor``: who moved;
-``time``: times do not go backwards.
+``time``: times do not go backwards, and the clock was kept; ``receipt``: the place in the log of the whole service.
 """
 
 FINDINGS_MAX: Final = 20
@@ -53,8 +53,11 @@ class Verdict(Struct, frozen=True):
         seals: how many sealed bodies were opened and compared.
         key_id: the key that signed.
         key_known: whether that key was known from elsewhere; otherwise the record only vouches for itself.
+        receipt_size: how many events the log had whose checkpoint the receipt proves the match to be in; None without
+            a receipt, or with a wrong one.
         findings: everything that is wrong, in the order of the record.
         more: how many findings were left out.
+        notes: what is worth a look and proves nothing: moves that came late, where outages are not known.
     """
 
     sound: bool
@@ -67,8 +70,10 @@ class Verdict(Struct, frozen=True):
     seals: int
     key_id: str | None
     key_known: bool
+    receipt_size: int | None
     findings: tuple[Finding, ...]
     more: int
+    notes: tuple[Finding, ...] = ()
 
 
 class Ledger:
@@ -77,12 +82,14 @@ class Ledger:
     def __init__(self) -> None:
         """Begin with an empty page."""
         self._findings: list[Finding] = []
+        self._notes: list[Finding] = []
         self._by_check: dict[Check, int] = {}
         self._bad_lines: set[tuple[Check, int]] = set()
         self.commands = 0
         self.draws = 0
         self.seals = 0
         self.key_known = False
+        self.receipt_size: int | None = None
 
     def add(self, check: Check, line: int, version: int | None, text: str, clause: str | None = None) -> None:
         """Take a finding down; one a line and check is enough."""
@@ -93,6 +100,13 @@ class Ledger:
         if self._by_check[check] <= FINDINGS_MAX:
             self._findings.append(Finding(check, version, line, clause, text))
 
+    def note(
+        self, check: Check, line: int, version: int | None, text: str, clause: str | None = None
+    ) -> None:
+        """Take down what is worth a look and proves nothing; so many as findings of one check are kept."""
+        if len(self._notes) < FINDINGS_MAX:
+            self._notes.append(Finding(check, version, line, clause, text))
+
     def has(self, line: int, *checks: Check) -> bool:
         """Say whether one of these checks, or any when none is named, found something wrong with a line."""
         return any(at == line and (not checks or check in checks) for check, at in self._bad_lines)
@@ -101,6 +115,11 @@ class Ledger:
     def findings(self) -> tuple[Finding, ...]:
         """All findings that were kept, in the order of the record."""
         return tuple(sorted(self._findings, key=lambda finding: finding.line))
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """All notes, in the order of the record."""
+        return tuple(self._notes)
 
     @property
     def more(self) -> int:
@@ -133,11 +152,20 @@ def _praise(verdict: Verdict) -> str:
     ]
     if verdict.seals:
         lines.append(f"- Secrets: {_count(verdict.seals, 'sealed event')} opened, each as it was sealed.")
+    if verdict.receipt_size is None:
+        lines.append(
+            "- Log: without a receipt the record does not say where it stands in the log of the service."
+        )
+    else:
+        lines.append(
+            f"- Log: the receipt puts the match among the first {verdict.receipt_size} events of the service."
+        )
     if not verdict.key_known:
         lines.append(
             f"- The key {verdict.key_id} is known from the record alone. Compare it with the keys that the service"
             " publishes (/.well-known/jwks.json) to know who signed."
         )
+    lines += [f"- Note on version {note.version}: {note.text} ({note.clause})." for note in verdict.notes]
     return "\n".join(lines)
 
 
@@ -148,7 +176,9 @@ def _complaint(verdict: Verdict) -> str:
     elif not verdict.events:
         first = f"Not sound: {name} holds no event."
     else:
-        first = f"Not sound: the events of {name} fit together, and its header, closing line or signature does not fit."
+        first = (
+            f"Not sound: the events of {name} fit together, and header, closing line or a signature does not."
+        )
     lines = [first]
     for finding in verdict.findings:
         place = f"line {finding.line}" if finding.version is None else f"version {finding.version}"

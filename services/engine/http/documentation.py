@@ -56,6 +56,7 @@ _TAGS: Final = {
     "games": "The games, their options and their rules.",
     "matches": "Look at a match, move in it, follow it.",
     "records": "What is left of a match: the signed record, and the verdict on it.",
+    "log": "The log of the whole service: signed checkpoints, and proofs that nothing in it was changed.",
     "chance": "Commitments to the chance of every match, in one gapless count.",
     "internal": "What the lobby asks of the engine; for tokens of services.",
 }

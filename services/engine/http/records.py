@@ -10,6 +10,7 @@ from litestar.params import FromPath
 from services.engine.audit import Verdict, audit
 from services.engine.http.playing import NDJSON, watched
 from services.engine.play.live import Live
+from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.rules.catalogue import Catalogue
 from services.runtime.web.operations import ANSWER_HEADERS, Conditional
@@ -31,11 +32,16 @@ from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
     summary="The whole signed record of a finished match",
 )
 async def get_record(request: Request, match_id: FromPath[str]) -> Response[bytes]:
-    """Return everything that happened, secrets opened, as NDJSON: header, a line an event, signed closing line."""
+    """Return everything that happened, secrets opened, as NDJSON: header, a line an event, signed closing line.
+
+    Just after the end it may wait up to three seconds for the receipt. If that is null all the same, get it later from
+    ``/receipt``.
+    """
     live = await _finished(request, match_id)
-    lines = await request.the(Records).lines(live)
+    written = await request.the(Records).write(live)
     headers = {"Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
-    return bytes_answer(request, b"".join(lines), FOREVER, media_type=NDJSON, headers=headers)
+    kept = FOREVER if written.final else "no-cache"
+    return bytes_answer(request, b"".join(written.lines), kept, media_type=NDJSON, headers=headers)
 
 
 @get(
@@ -48,12 +54,17 @@ async def get_record(request: Request, match_id: FromPath[str]) -> Response[byte
     summary="A full audit",
 )
 async def audit_match(request: Request, match_id: FromPath[str]) -> Response[Verdict]:
-    """Check chain, signature and seals, draw all chance again, decide every move again, and say what was found."""
+    """Check chain, signature, receipt and seals, draw all chance and decide every move again, and keep the clock again.
+
+    The service's outages are known here, so that a move which came late is a finding where nothing accounts for it.
+    """
     live = await _finished(request, match_id)
     record = await request.the(Records).record(live)
     keys = {key.id: key.raw for key in request.platform.tokens.public_keys() if key.purpose == "record"}
+    times = [event.at_ms for event in record.events]
+    outages = await request.the(Pulse).outages(times[0], times[-1])
     # A long match takes a while; meanwhile other requests go on.
-    verdict = await asyncio.to_thread(audit, record, request.the(Catalogue), keys)
+    verdict = await asyncio.to_thread(audit, record, request.the(Catalogue), keys, outages)
     return answer(request, verdict, PRIVATE)
 
 

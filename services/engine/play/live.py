@@ -15,7 +15,6 @@ from services.contracts.chain import SALT_BYTES
 from services.contracts.envelope import Draft, Event, Head, chain
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft, fact_of
-from services.contracts.events.match import RoundStarted
 from services.contracts.ids import MATCH
 from services.engine.play.commitments import Commitments
 from services.engine.rules import match as matches
@@ -23,6 +22,7 @@ from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.chance import MatchKeys
 from services.engine.rules.kernel import SPECTATOR, Move
 from services.engine.rules.match import Match
+from services.engine.rules.thinking_time import TurnClock, after
 from services.runtime.clock import Entropy
 from services.runtime.log import Append, Appended, Conflict, EventLog, Outcome
 
@@ -171,22 +171,18 @@ class LiveMatches:
 
 def _set_clock(live: Live, first: Event, facts: Sequence[Fact]) -> None:
     """See who must decide now, and since when, after a command that begins with ``first`` and has led to ``facts``."""
-    waiting = matches.pending(live.match)
-    turn = waiting.turn if waiting else None
-    # In a new round it is another decision, even if somebody's leaving or call has brought it to the same seat.
-    begun = any(isinstance(fact, RoundStarted) for fact in facts)
-    if turn != live.turn or begun or not _is_aside(live, first):
-        live.turn_since_ms = first.at_ms
-    live.turn = turn
+    clock = after(
+        TurnClock(live.turn, live.turn_since_ms), live.match, _move_of(live, first), facts, first.at_ms
+    )
+    live.turn, live.turn_since_ms = clock.turn, clock.since_ms
 
 
-def _is_aside(live: Live, first: Event) -> bool:
-    """Say whether a command was made beside the turn: a call, a catch, somebody else's leaving."""
+def _move_of(live: Live, first: Event) -> Move | None:
     if first.cause is None:
-        return False
+        return None
     move = msgspec.json.decode(first.cause, type=_Cause).move
     wanted: Move = matches.move_decoder(live.match.rules).decode(move)
-    return wanted.ANY_VERSION
+    return wanted
 
 
 class _Cause(Struct, frozen=True):

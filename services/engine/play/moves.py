@@ -14,6 +14,7 @@ from services.contracts.events.base import Fact
 from services.contracts.events.match import MatchStarted, SeatTaken
 from services.engine.play import wire
 from services.engine.play.commitments import Commitments
+from services.engine.play.counts import Counts
 from services.engine.play.live import Live, LiveMatches
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue, restore_options
@@ -101,14 +102,21 @@ class Moves:
     """Starts matches and takes moves."""
 
     def __init__(
-        self, log: EventLog, live: LiveMatches, commitments: Commitments, catalogue: Catalogue, clock: Clock
+        self,
+        log: EventLog,
+        live: LiveMatches,
+        commitments: Commitments,
+        catalogue: Catalogue,
+        clock: Clock,
+        counts: Counts | None = None,
     ) -> None:
-        """Decide under a catalogue of rules, and append to a log."""
+        """Decide under a catalogue of rules, append to a log, and have the outcomes counted."""
         self._log = log
         self._live = live
         self._commitments = commitments
         self._catalogue = catalogue
         self._clock = clock
+        self._counts = counts
 
     async def start(
         self, request: StartRequest, command: str, request_hash: bytes
@@ -188,6 +196,8 @@ class Moves:
             for _ in range(CONFLICT_RETRIES_MAX):
                 done = await self._try(live, seat, player, move, if_match, command, request_hash)
                 if done is not None:
+                    if self._counts is not None:
+                        self._counts.move(live.match.rules.name, _outcome(done))
                     return done
         return Busy()
 
@@ -289,3 +299,15 @@ class Moves:
             return Done(known.answer, known.version, replayed=True)
         await self._live.catch_up(live)
         return negative if live.head == decided_at else None
+
+
+def _outcome(done: Done | Refused | Stale | KeyReused) -> str:
+    match done:
+        case Done():
+            return "replayed" if done.replayed else "accepted"
+        case Refused():
+            return done.refusal.code
+        case Stale():
+            return "stale-version"
+        case KeyReused():
+            return "idempotency-key-reused"

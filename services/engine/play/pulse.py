@@ -34,6 +34,15 @@ class Pulse:
             )
         self._outages = [(row["from_ms"], row["to_ms"]) for row in rows]
 
+    async def outages(self, from_ms: int, to_ms: int) -> list[tuple[int, int]]:
+        """Return the outages of the service that touch a time, however long ago, in order."""
+        rows = await self._database.pool.fetch(
+            "select from_ms, to_ms from macao_engine.outages where to_ms > $1 and from_ms < $2 order by from_ms",
+            from_ms,
+            to_ms,
+        )
+        return [(row["from_ms"], row["to_ms"]) for row in rows]
+
     def down_since_ms(self, since_ms: int) -> int:
         """Return for how many milliseconds the service has been down since then."""
         return sum(to_ms - max(from_ms, since_ms) for from_ms, to_ms in self._outages if to_ms > since_ms)

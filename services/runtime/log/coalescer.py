@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 from asyncpg import Record
 
 from services.runtime.log import codec
+from services.runtime.log.counts import AppendCounts
 from services.runtime.log.errors import AppendError, LogUnavailableError
 from services.runtime.log.lanes import Lanes, Ticket
 from services.runtime.log.types import Append, Appended, Duplicate, Outcome
@@ -64,6 +65,7 @@ class Coalescer:
         schema: the schema of the log.
         batch_max: the most appends of one batch.
         committed: told the last position and the new versions by stream after each commit; must return at once.
+        counts: told of each batch.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Coalescer:
         *,
         batch_max: int,
         committed: Committed | None = None,
+        counts: AppendCounts | None = None,
         queue_max: int = QUEUE_MAX,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
@@ -80,7 +83,10 @@ class Coalescer:
         self._queue_max = queue_max
         self._patience_seconds = patience_seconds
         self._committed = committed
+        self._counts = counts
         self._lanes = Lanes()
+        if counts is not None:
+            counts.watch_queue(lambda: len(self._lanes))
         self._writers = [Writer(connect, schema) for _ in range(WRITERS)]
         self._idle = 0
         self._flight_seconds = 0.0
@@ -156,6 +162,8 @@ class Coalescer:
                 self._lanes.done(batch)
                 self._idle += 1
                 self._flight_seconds = loop.time() - sent
+                if self._counts is not None:
+                    self._counts.batch(len(batch), self._flight_seconds)
             if self._lanes.ready or self._closing:
                 self._wake.set()  # what waited for one of these streams, or for the end
 

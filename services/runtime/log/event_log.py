@@ -12,6 +12,7 @@ from services.runtime.bus import Bell
 from services.runtime.database import Database
 from services.runtime.log import codec
 from services.runtime.log.coalescer import Coalescer
+from services.runtime.log.counts import AppendCounts
 from services.runtime.log.types import Append, Command, Outcome
 
 PAGE_MAX: Final = 5_000
@@ -24,9 +25,17 @@ class EventLog:
     Args:
         database: where the log is.
         bell: rung after each commit; None for nobody to be told.
+        counts: what is told of each batch; None for nobody.
     """
 
-    def __init__(self, database: Database, bell: Bell | None = None, *, name: str = DEFAULT_LOG) -> None:
+    def __init__(
+        self,
+        database: Database,
+        bell: Bell | None = None,
+        *,
+        name: str = DEFAULT_LOG,
+        counts: AppendCounts | None = None,
+    ) -> None:
         self.name: Final = name
         self._database = database
         schema = self.schema = schema_of(name)
@@ -35,6 +44,7 @@ class EventLog:
             schema,
             batch_max=database.settings.append_batch_max,
             committed=None if bell is None else bell.ring,
+            counts=counts,
         )
         columns = codec.EVENT_COLUMNS
         self._command_sql = f"SELECT {codec.COMMAND_COLUMNS} FROM {schema}.commands WHERE id = $1"  # noqa: S608 - no value in it

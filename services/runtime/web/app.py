@@ -119,7 +119,7 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
         checks.update(service.checks)
     hub = StreamHub(shared)
     provided: dict[type, object] = {
-        type(item): item for item in (health.Checks(checks), metrics.Metrics(), hub)
+        type(item): item for item in (health.Checks(checks), metrics.Metrics(shared.registry), hub)
     }
     for service in services:
         provided.update({type(item): item for item in service.provides})

@@ -1,11 +1,11 @@
-"""Metrics for Prometheus. Each app has a registry of its own, so that tests and composed apps do not mix."""
+"""What the web layer counts for Prometheus, and the page that it scrapes."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from litestar import Response, get
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from services.runtime.web.request import Request
@@ -14,11 +14,10 @@ _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 
 class Metrics:
-    """What the web layer counts; a service may add its own collectors to ``registry``."""
+    """What the web layer counts, in the registry of its process."""
 
-    def __init__(self) -> None:
-        self.registry: Final = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry: Final = registry
         self.streams: Final = Gauge("macao_http_streams", "Streams that are open", registry=self.registry)
         self._requests = Counter(
             "macao_http_requests", "Requests answered", ("method", "route", "status"), registry=self.registry

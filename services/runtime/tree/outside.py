@@ -1,0 +1,113 @@
+"""Checkpoints kept outside the database: a file to which each is appended, and synced, before anybody gets to see it.
+
+Whoever can rewrite the database, chain and tree and all, has not rewritten this file with it. So it belongs on another
+disk or machine than the database, and into the backup.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from services.contracts.checkpoint import Checkpoint
+
+LINE_BYTES_MAX: Final = 4096
+"""Longer than any checkpoint."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(Checkpoint).decode
+
+
+class UnreadableLine(Struct, frozen=True):
+    """A whole line of the file that is no checkpoint.
+
+    Attributes:
+        line: which, from 1; 0 for the last one where lines were not counted.
+    """
+
+    line: int
+    problem: str
+
+
+class OutsideFile:
+    """The file for one log.
+
+    Args:
+        directory: where it lies; made when it is missing.
+        log: the log's name.
+    """
+
+    def __init__(self, directory: Path, log: str) -> None:
+        self.path: Final = directory / f"{log}.checkpoints.ndjson"
+
+    def prepare(self) -> Checkpoint | UnreadableLine | None:
+        """Make the file ready for appending, and return its last checkpoint.
+
+        A line without its end is what a crash left of an append that nobody was told of; it is cut off.
+
+        Raises:
+            OSError: the file cannot be read or written.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 2 * LINE_BYTES_MAX))
+            tail = file.read()
+            whole = tail.rfind(b"\n") + 1
+            if whole < len(tail):
+                file.truncate(size - len(tail) + whole)
+            os.fsync(file.fileno())
+        _sync_directory(self.path.parent)
+        lines = tail[:whole].splitlines()
+        return _read(lines[-1], 0) if lines else None
+
+    def append(self, checkpoint: Checkpoint) -> None:
+        """Append a checkpoint; it is on the disk when this returns.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        with self.path.open("ab") as file:
+            file.write(_encode(checkpoint) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self) -> Iterator[Checkpoint | UnreadableLine]:
+        """Yield every whole line, in the order in which they were written; nothing when there is no file.
+
+        Raises:
+            OSError: the file is there and cannot be read.
+        """
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
+            return
+        with file:
+            number = 0
+            while line := file.readline(LINE_BYTES_MAX):
+                number += 1
+                if line.endswith(b"\n"):
+                    yield _read(line, number)
+                elif len(line) == LINE_BYTES_MAX:
+                    yield UnreadableLine(number, f"the line is longer than {LINE_BYTES_MAX} bytes")
+
+
+def _read(line: bytes, number: int) -> Checkpoint | UnreadableLine:
+    try:
+        return _decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        return UnreadableLine(number, f"this is no checkpoint: {error}")
+
+
+def _sync_directory(directory: Path) -> None:
+    """See to it that the file's name is on the disk, too."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
