@@ -29,6 +29,9 @@ Legal = (
 Made = Moves | Expire
 Positions = dice_race.View | dice_bank.View | cards_bank.View | cards_places.View | cards_points.View
 
+UNIONS: Final = {
+    "Move": Moves, "LegalMove": Legal, "MadeMove": Made, "EventData": MatchFact, "Position": Positions, "Cause": Cause,
+}  # fmt: skip
 NAMES: Final = {
     **{
         kind: f"{kind}Move"
@@ -82,8 +85,7 @@ def documentation() -> Documentation:
     return Documentation(
         description=_DESCRIPTION,
         tags=_TAGS,
-        unions={"Move": Moves, "LegalMove": Legal, "MadeMove": Made, "EventData": MatchFact, "Position": Positions,
-                "Cause": Cause},
+        unions=UNIONS,
         names=NAMES,
         parameters={
             "match_id": "The id of a match.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import WebSocket, websocket
 from litestar.params import FromPath
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.engine.http.moving import carry_out, seen_by
 from services.engine.live.match_stream import MatchSource
@@ -31,7 +31,7 @@ class MoveMessage(Struct, frozen=True, forbid_unknown_fields=True, tag_field="ty
     """
 
     key: str
-    move: Raw
+    move: Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Move"})]
     version: int | None = None
 
 

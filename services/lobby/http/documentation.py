@@ -29,6 +29,8 @@ _TAGS: Final = {
 }
 
 
+UNIONS: Final = {"TableEventData": TableFact}
+
 ANNA: Final = "p_01KB9YPZ3M5N7P9R1T3V5X7Z9A"
 BELA: Final = "p_01KB9YQ04N6P8R0T2V4X6Z8A0C"
 TABLE: Final = "t_01KB9YQ3V7T2M4N5P6R7S8T9VW"
@@ -114,7 +116,7 @@ def documentation() -> Documentation:
     return Documentation(
         description=_DESCRIPTION,
         tags=_TAGS,
-        unions={"TableEventData": TableFact},
+        unions=UNIONS,
         parameters={
             "table_id": "The id of a table.",
             "token_id": "The id of a named token.",

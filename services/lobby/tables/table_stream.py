@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
@@ -25,7 +25,7 @@ class TableChange(Struct, frozen=True):
     version: int
     type: str
     at_ms: int
-    event: Raw
+    event: Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/TableEventData"})]
     table: TableView
 
 
