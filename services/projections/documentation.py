@@ -83,6 +83,7 @@ def documentation() -> Documentation:
     return Documentation(
         description=_DESCRIPTION,
         tags=_TAGS,
+        enums={"Visibility": ("public", "private"), "MatchStatus": ("running", "ended", "voided")},
         parameters={"game": "The id of a game.", "player": "The id of a player."},
         patterns={"player": "^p_[0-9A-Za-z.]+$", "game": "^[a-z][a-z-]*$"},
         samples={"game": "dice-race", "player": ANNA},

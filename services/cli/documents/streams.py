@@ -52,7 +52,9 @@ def asyncapi() -> dict[str, Any]:
         ProblemDocument,
     )
     unions = {**engine.UNIONS, **lobby.UNIONS}
-    schemas = Schemas((Hello, MoveMessage), told, unions, {**engine.NAMES, **_NAMES})
+    schemas = Schemas(
+        (Hello, MoveMessage), told, unions, {**engine.NAMES, **_NAMES}, {**engine.ENUMS, **lobby.ENUMS}
+    )
     schemas.components["Problem"]["properties"]["legal"]["items"] = {"$ref": REF + "LegalMove"}
     components = {
         **schemas.components,

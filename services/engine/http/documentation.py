@@ -32,6 +32,13 @@ Positions = dice_race.View | dice_bank.View | cards_bank.View | cards_places.Vie
 UNIONS: Final = {
     "Move": Moves, "LegalMove": Legal, "MadeMove": Made, "EventData": MatchFact, "Position": Positions, "Cause": Cause,
 }  # fmt: skip
+ENUMS: Final = {
+    "Suit": ("C", "D", "H", "S"),
+    "Direction": ("clockwise", "counter-clockwise"),
+    "MatchStatus": ("running", "ended", "voided"),
+    "Visibility": ("public", "private"),
+    "TurnSeconds": (10, 30),
+}
 NAMES: Final = {
     **{
         kind: f"{kind}Move"
@@ -87,6 +94,7 @@ def documentation() -> Documentation:
         tags=_TAGS,
         unions=UNIONS,
         names=NAMES,
+        enums=ENUMS,
         parameters={
             "match_id": "The id of a match.",
             "game": "The id of a game, as `GET /v1/games` lists them.",

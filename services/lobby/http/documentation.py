@@ -29,6 +29,12 @@ _TAGS: Final = {
 }
 
 
+ENUMS: Final = {
+    "Visibility": ("public", "private"),
+    "TurnSeconds": (10, 30),
+    "BotLevel": ("casual", "sharp"),
+    "TableState": ("open", "playing", "closed"),
+}
 UNIONS: Final = {"TableEventData": TableFact}
 
 ANNA: Final = "p_01KB9YPZ3M5N7P9R1T3V5X7Z9A"
@@ -117,6 +123,7 @@ def documentation() -> Documentation:
         description=_DESCRIPTION,
         tags=_TAGS,
         unions=UNIONS,
+        enums=ENUMS,
         parameters={
             "table_id": "The id of a table.",
             "token_id": "The id of a named token.",

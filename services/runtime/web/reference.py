@@ -45,6 +45,7 @@ def documentation_of(services: Sequence[Service]) -> Documentation:
     tags: dict[str, str] = {}
     unions: dict[str, Any] = {}
     names: dict[str, str] = {}
+    enums: dict[str, Sequence[str | int]] = {}
     parameters: dict[str, str] = {"code": "The `code` of a problem."}
     patterns: dict[str, str] = {"code": "^[a-z][a-z-]*$"}
     samples: dict[str, Any] = {"code": "stale-version"}
@@ -52,6 +53,7 @@ def documentation_of(services: Sequence[Service]) -> Documentation:
         tags.update(one.tags)
         unions.update(one.unions)
         names.update(one.names)
+        enums.update(one.enums)
         parameters.update(one.parameters)
         patterns.update(one.patterns)
         samples.update(one.samples)
@@ -62,6 +64,7 @@ def documentation_of(services: Sequence[Service]) -> Documentation:
         tags=tags,
         unions=unions,
         names=names,
+        enums=enums,
         parameters=parameters,
         patterns=patterns,
         samples=samples,

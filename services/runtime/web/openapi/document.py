@@ -63,6 +63,7 @@ def document_of(app: Litestar, documentation: Documentation) -> dict[str, Any]:
         (*(one.answer for one in operations if one.answer is not None), ProblemDocument),
         documentation.unions,
         {**NAMES, **documentation.names},
+        documentation.enums,
     )
     requests, answered = iter(schemas.requests), iter(schemas.answers)
     for one in operations:

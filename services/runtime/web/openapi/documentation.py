@@ -52,6 +52,7 @@ class Documentation:
         tags: a description for each tag of its operations.
         unions: types for which fields of the wire refer to ``#/components/schemas/NAME``, by that name.
         names: what schemas are called that would not be understood by the name of their class.
+        enums: what sets of values are called, wherever they stand.
         parameters: a description for each parameter in a path, by its name.
         patterns: the form of parameters in paths, by name.
         samples: a value for each parameter, by name.
@@ -63,6 +64,7 @@ class Documentation:
     tags: Mapping[str, str]
     unions: Mapping[str, Any] = field(default_factory=dict[str, Any])
     names: Mapping[str, str] = field(default_factory=dict[str, str])
+    enums: Mapping[str, Sequence[str | int]] = field(default_factory=dict[str, Sequence[str | int]])
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     patterns: Mapping[str, str] = field(default_factory=dict[str, str])
     samples: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import msgspec
 from msgspec import inspect
 
 REF: Final = "#/components/schemas/"
+
+NO_ENUMS: Final[Mapping[str, Sequence[str | int]]] = {}
 
 _JSON_TYPES: Final = {str: "string", int: "integer", bool: "boolean"}
 _ATTRIBUTES: Final = re.compile(r"\n\s*Attributes:\n(?P<lines>.*)\Z", re.DOTALL)
@@ -25,6 +27,7 @@ class Schemas:
         answers: types of what is sent; every field is there, unless a type leaves out defaults.
         unions: types with names of their own.
         names: other names for classes, by the name of the class.
+        enums: names for sets of values.
     """
 
     def __init__(
@@ -33,6 +36,7 @@ class Schemas:
         answers: Iterable[Any],
         unions: Mapping[str, Any],
         names: Mapping[str, str],
+        enums: Mapping[str, Sequence[str | int]] = NO_ENUMS,
     ) -> None:
         requests, answers = list(requests), list(answers)
         types = [*requests, *answers, *unions.values()]
@@ -44,6 +48,7 @@ class Schemas:
             for cls in _structs(types)
             if cls.__struct_config__.omit_defaults or cls.__struct_config__.forbid_unknown_fields
         }
+        self._enums = {frozenset(values): name for name, values in enums.items()}
         self._names = {name: _readable(name, names) for name in components}
         self.components: dict[str, Any] = {}
         for name, schema in components.items():
@@ -52,6 +57,9 @@ class Schemas:
         tidied = [self._tidied(one, complete=True) for one in made]
         for name, schema in zip(unions, tidied[len(requests) + len(answers) :], strict=True):
             self.components.setdefault(name, schema)
+        for name, values in enums.items():
+            kind = _JSON_TYPES[type(values[0])]
+            self.components.setdefault(name, {"type": kind, "enum": list(values)})
         self.requests: list[dict[str, Any]] = tidied[: len(requests)]
         self.answers: list[dict[str, Any]] = tidied[len(requests) : len(requests) + len(answers)]
 
@@ -68,6 +76,9 @@ class Schemas:
             tidy["oneOf"] = tidy.pop("anyOf")
         if len(tidy.get("enum", ())) == 1:
             tidy["const"] = tidy.pop("enum")[0]
+        if tidy.get("enum") and frozenset(tidy["enum"]) in self._enums:
+            tidy.pop("type", None)
+            return {"$ref": REF + self._enums[frozenset(tidy.pop("enum"))], **tidy}
         kinds = {type(one) for one in tidy.get("enum", (tidy["const"],) if "const" in tidy else ())}
         if len(kinds) == 1:
             tidy["type"] = _JSON_TYPES[kinds.pop()]
