@@ -72,8 +72,11 @@ class CommitmentPage(Struct, frozen=True):
     responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid"),
     summary="Commit to the chance of a match",
 )
-async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> CommitmentAnswer:
-    """Check game, seats and options, draw a seed, and publish the commitment to it; once for each key."""
+async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Response[CommitmentAnswer]:
+    """Check game, seats and options, draw a seed, and publish the commitment to it; once for each key.
+
+    What is committed to is a match of a game: under one key another game is another request.
+    """
     rules = request.the(Catalogue).game(data.game)
     if rules is None:
         raise Problem("unknown-game", params={"game": data.game})
@@ -83,14 +86,18 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
     if isinstance(options, Refusal):
         raise _refused(options)
     commitments = request.the(Commitments)
+    replayed = False
     if data.match_id is None:
-        commitment = await commitments.publish(rules.name, command.id)
+        published = await commitments.publish(rules.name, command.id)
+        if published is None:
+            raise Problem("idempotency-key-reused")
+        commitment, replayed = published
     else:
         known = await commitments.find(data.match_id)
         if known is None:
             raise Problem("not-found", "No commitment was published for this match.")
         commitment = known
-    return CommitmentAnswer(
+    answered = CommitmentAnswer(
         match_id=commitment.match,
         commitment=commitment.commitment,
         number=commitment.number,
@@ -100,6 +107,7 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
         turn_seconds=rules.turn_seconds,
         house_rules=rules.house_rules(options),
     )
+    return Response(answered, headers={REPLAYED: "true"} if replayed else {})
 
 
 @get(
