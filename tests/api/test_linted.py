@@ -16,11 +16,12 @@ DOCUMENTS = ("engine", "lobby", "projections", "asyncapi")
 
 
 @pytest.mark.slow
-def test_the_linter_has_nothing_to_say() -> None:
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_linter_has_nothing_to_say(name: str) -> None:
     command = packages(LINTER) / "@redocly/cli/bin/cli.js"
-    paths = [ROOT / "openapi" / f"{name}.json" for name in DOCUMENTS]
+    path = ROOT / "openapi" / f"{name}.json"
     done = subprocess.run(
-        [node(), command, "lint", "--config", LINTER / "redocly.yaml", "--format", "json", *paths],
+        [node(), command, "lint", "--config", LINTER / "redocly.yaml", "--format", "json", path],
         # It would tell its makers about each run, and ask them for newer versions.
         env={**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"},
         stdin=subprocess.DEVNULL,
@@ -32,8 +33,7 @@ def test_the_linter_has_nothing_to_say() -> None:
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
     problems = [
-        f"{problem['location'][0]['source']['ref']} {problem['location'][0].get('pointer')}: "
-        f"{problem['ruleId']}: {problem['message']}"
+        f"{problem['location'][0].get('pointer')}: {problem['ruleId']}: {problem['message']}"
         for problem in found["problems"]
     ]
     assert found["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}, "\n".join(problems)

@@ -22,6 +22,7 @@ from services.engine.play.moves import (
 from services.engine.play.views import Views, Watcher
 from services.engine.rules.kernel import AnyRules, Move
 from services.runtime.tokens.caller import Caller
+from services.runtime.web.bodies import strictly
 from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import Command
 from services.runtime.web.problems import Problem
@@ -106,7 +107,7 @@ async def _decode_move(views: Views, moves: Moves, match_id: str, caller: Caller
 
 
 def _move_of(rules: AnyRules, raw: Raw) -> Move:
-    wanted: Move = msgspec.json.decode(raw, type=rules.moves)
+    wanted: Move = strictly(rules.moves, raw)
     return wanted
 
 

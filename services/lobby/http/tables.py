@@ -103,7 +103,7 @@ async def open_table(request: Request, data: JSONBody[OpenRequest]) -> Response[
 )
 async def list_tables(
     request: Request,
-    game: Annotated[str | None, QueryParameter(max_length=64)] = None,
+    game: Annotated[str | None, QueryParameter(max_length=64, pattern=r"^[^\x00]*$")] = None,
     wanted_state: Annotated[Literal["open", "playing", "closed"], QueryParameter(name="state")] = "open",
     cursor: Annotated[
         str | None, QueryParameter(max_length=128, description="``next`` of the page before.")

@@ -74,6 +74,11 @@ class App(Litestar):
         if preflight is not None:
             await _answer_at_once(answer, Response(None, status_code=204), preflight)
             return
+        offered = _offered(self, scope["path"]) if scope["method"] == "OPTIONS" else []
+        if offered:
+            allow = ", ".join([*offered, "OPTIONS"])
+            await _answer_at_once(answer, Response(None, status_code=204, headers={"Allow": allow}))
+            return
         try:
             if scope["path"].startswith(API):
                 limits = edge.count(scope, seen)

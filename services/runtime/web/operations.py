@@ -9,6 +9,9 @@ from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
 
 from services.runtime.web import idempotency
 
+ANONYMOUS_KEY_MIN: Final = 20
+"""Without a token nothing but the key tells two clients apart, and the answer holds a token: it must not be guessed."""
+
 IF_MATCH: Final = "If-Match"
 IF_NONE_MATCH: Final = "If-None-Match"
 
@@ -18,7 +21,7 @@ VERSIONED: Final = {ANSWER_HEADERS: ("ETag",)}
 MADE: Final = {ANSWER_HEADERS: ("ETag", "Location")}
 
 
-def _key(*, required: bool) -> Parameter:
+def _key(*, required: bool, length_min: int = 1) -> Parameter:
     return Parameter(
         name=idempotency.HEADER,
         param_in="header",
@@ -26,7 +29,7 @@ def _key(*, required: bool) -> Parameter:
         description="A fresh random key for a new command, the same key for its retries: 1 to 128 characters.",
         schema=Schema(
             type=OpenAPIType.STRING,
-            min_length=1,
+            min_length=length_min,
             max_length=130,
             pattern=r'^("[A-Za-z0-9._:-]+"|[A-Za-z0-9._:-]+)$',
         ),
@@ -57,7 +60,7 @@ class Conditional(Operation):
                 param_in="header",
                 required=False,
                 description="The `ETag` of the answer that the client holds: `304` without a body if it still holds.",
-                schema=Schema(type=OpenAPIType.STRING, max_length=1000),
+                schema=Schema(type=OpenAPIType.STRING),
             ),
         ]
 
@@ -78,6 +81,15 @@ class OptionallyKeyed(Operation):
     def __post_init__(self) -> None:
         """Add the header."""
         self.parameters = [*(self.parameters or []), _key(required=False)]
+
+
+@dataclass
+class AnonymouslyKeyed(OptionallyKeyed):
+    """A write without a token, whose answer holds one: its key must not be guessed."""
+
+    def __post_init__(self) -> None:
+        """Add the header."""
+        self.parameters = [*(self.parameters or []), _key(required=False, length_min=ANONYMOUS_KEY_MIN)]
 
 
 @dataclass
