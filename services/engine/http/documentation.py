@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -32,7 +33,7 @@ Positions = dice_race.View | dice_bank.View | cards_bank.View | cards_places.Vie
 UNIONS: Final = {
     "Move": Moves, "LegalMove": Legal, "MadeMove": Made, "EventData": MatchFact, "Position": Positions, "Cause": Cause,
 }  # fmt: skip
-ENUMS: Final = {
+ENUMS: Final[Mapping[str, Sequence[str | int]]] = {
     "Suit": ("C", "D", "H", "S"),
     "Direction": ("clockwise", "counter-clockwise"),
     "MatchStatus": ("running", "ended", "voided"),

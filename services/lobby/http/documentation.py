@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Raw
@@ -29,7 +30,7 @@ _TAGS: Final = {
 }
 
 
-ENUMS: Final = {
+ENUMS: Final[Mapping[str, Sequence[str | int]]] = {
     "Visibility": ("public", "private"),
     "TurnSeconds": (10, 30),
     "BotLevel": ("casual", "sharp"),
