@@ -10,7 +10,10 @@ from services.runtime.service import Factory
 from services.runtime.settings import Settings
 from services.runtime.web.app import App, create_app
 
-SERVICES: Final = ("engine", "lobby", "projections")
+APIS: Final = ("engine", "lobby", "projections")
+"""The services that have an API of their own, and with it an OpenAPI document."""
+
+SERVICES: Final = (*APIS, "web")
 ALL: Final = "all"
 
 

@@ -16,15 +16,22 @@ from services.cli.pictures import draw
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import MatchFact
 from services.engine.replay import Replay
-from services.engine.rules.kernel import Viewer
+from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
 from services.engine.words import move_in_words, seat_name, sentence
 
-HELP: Final = "n next   p back   g go to a version   q quit"
+HELP: Final = """\
+n next   p back   m next move   b move before   a start   z end
+g go to a version   s other eyes   q quit"""
 
-RIGHT, LEFT, ESCAPE, END_OF_INPUT = "\x1b[C", "\x1b[D", "\x1b", ""
+RIGHT, LEFT, UP, DOWN, ESCAPE, END_OF_INPUT = "\x1b[C", "\x1b[D", "\x1b[A", "\x1b[B", "\x1b", ""
 NEXT: Final = {"n", " ", "\r", "\n", RIGHT}
 BACK: Final = {"p", LEFT}
+MOVE: Final = {"m", DOWN}
+MOVE_BACK: Final = {"b", UP}
+START: Final = {"a"}
+END: Final = {"z"}
 GO: Final = {"g"}
+EYES: Final = {"s"}
 QUIT: Final = {"q", ESCAPE, "\x03", "\x04", END_OF_INPUT}
 ERASE: Final = {"\x7f", "\b"}
 
@@ -44,9 +51,10 @@ class Playback:
 
     def __init__(self, replay: Replay, viewer: Viewer, console: Console) -> None:
         self._replay = replay
-        self._viewer: Viewer = viewer
         self._console = console
-        self._facts: list[Fact] = [replay.fact(version, viewer) for version in range(1, replay.last + 1)]
+        self._viewer: Viewer = viewer
+        self._facts: list[Fact] = []
+        self._look_through(viewer)
 
     def print_all(self) -> None:
         """Print every step in words, then the last position and the standings."""
@@ -83,13 +91,35 @@ class Playback:
                 key = _key()
                 if key in QUIT:
                     break
-                if key in NEXT:
-                    version = self._replay.forward(version)
-                elif key in BACK:
-                    version = self._replay.back(version)
-                elif key in GO:
+                if key in GO:
                     version = self._ask_version(version, lambda text: screen.update(Text(text)))
+                elif key in EYES:
+                    self._look_through(self._other_eyes())
+                else:
+                    version = self._step(version, key)
         self.print_standings()
+
+    def _step(self, version: int, key: str) -> int:
+        """Return where a key leads; a key that means nothing leads nowhere."""
+        replay = self._replay
+        steps: tuple[tuple[set[str], Callable[[int], int]], ...] = (
+            (NEXT, replay.forward),
+            (BACK, replay.back),
+            (MOVE, replay.move_after),
+            (MOVE_BACK, replay.move_before),
+            (START, lambda _: 1),
+            (END, lambda _: replay.last),
+        )
+        return next((lead(version) for keys, lead in steps if key in keys), version)
+
+    def _look_through(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._facts = [self._replay.fact(version, viewer) for version in range(1, self._replay.last + 1)]
+
+    def _other_eyes(self) -> Viewer:
+        """Return the next viewer in turn: everybody, then each seat, then somebody who only watched."""
+        eyes: list[Viewer] = [AUDITOR, *range(len(self._replay.started.seats)), SPECTATOR]
+        return eyes[(eyes.index(self._viewer) + 1) % len(eyes)]
 
     def _ask_version(self, version: int, show: Callable[[str], None]) -> int:
         digits = ""
@@ -109,11 +139,21 @@ class Playback:
         started = self._replay.started
         place = f"{started.game}@{started.rules_version}  {started.match}  version {version} of {self._replay.last}"
         return Group(
-            Text(place, style="dim"),
+            Text(f"{place}  {self._eyes()}", style="dim"),
             Text(self._words(version), style="bold"),
             self._table(version),
             Text(self._could_be_played(version)),
+            *(
+                []
+                if version == self._replay.last
+                else [Text(f"Then: {self._words(version + 1)}", style="dim")]
+            ),
         )
+
+    def _eyes(self) -> str:
+        if self._viewer == AUDITOR:
+            return "all cards open"
+        return "as watched" if self._viewer == SPECTATOR else f"as {seat_name(self._viewer)} saw it"
 
     def _table(self, version: int) -> RenderableType:
         view = self._replay.view(version, self._viewer)
@@ -127,6 +167,7 @@ class Playback:
         return "\n".join(
             f"{seat_name(choice.seat)} may {_or([move_in_words(move) for move in choice.moves])}"
             for choice in choices
+            if self._viewer in (AUDITOR, choice.seat)
         )
 
 

@@ -38,15 +38,29 @@ def download_record(server: str, match: str) -> bytes:
     Raises:
         Advice: there is none, or no service.
     """
+    return _get(server, f"/v1/matches/{match}/record", f"record of {match}").content
+
+
+def download_case(server: str, dispute: str, accept: str, token: str | None) -> str:
+    """Return the case file of a dispute, in the form that is asked for.
+
+    Raises:
+        Advice: there is none, or no service.
+    """
+    headers = {"Accept": accept, **({"Authorization": f"Bearer {token}"} if token else {})}
+    return _get(server, f"/v1/disputes/{dispute}/case", f"case file of {dispute}", headers).text
+
+
+def _get(server: str, path: str, what: str, headers: dict[str, str] | None = None) -> httpx.Response:
     try:
-        answer = httpx.get(f"{server}/v1/matches/{match}/record", timeout=PATIENCE_SECONDS)
+        answer = httpx.get(f"{server}{path}", headers=headers, timeout=PATIENCE_SECONDS)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Advice(
             f"{server} does not answer ({error}): start it with `macao up`, or name another with --server."
         ) from error
     if answer.status_code != HTTPStatus.OK:
-        raise Advice(f"{server} has no record of {match}: {_reason(answer)}")
-    return answer.content
+        raise Advice(f"{server} has no {what}: {_reason(answer)}")
+    return answer
 
 
 def _reason(answer: httpx.Response) -> str:

@@ -1,6 +1,6 @@
 """Identifiers: a prefix that names the kind, then a time-ordered ULID.
 
-``m_01KB9Y…`` is a match, ``t_…`` a table, ``p_…`` a player. A stream that lives in another log
+``m_01KB9Y…`` is a match, ``t_…`` a table, ``p_…`` a player, ``d_…`` a dispute. A stream that lives in another log
 than the default one carries that log's name before the ULID: ``m_north.01KB9Y…``.
 
 Nothing here reads a clock or draws randomness: the caller passes both.
@@ -15,6 +15,7 @@ MATCH: Final = "m"
 TABLE: Final = "t"
 PLAYER: Final = "p"
 REQUEST: Final = "r"
+DISPUTE: Final = "d"
 
 DEFAULT_LOG: Final = "main"
 

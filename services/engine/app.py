@@ -18,12 +18,17 @@ from services.engine.bots.runner import Runner
 from services.engine.bots.thinking import Thinking
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
-from services.engine.http import games, log, playing, records, socket, starting
+from services.engine.disputes.cases import Cases
+from services.engine.disputes.command_log import CommandLog
+from services.engine.disputes.court import Court
+from services.engine.disputes.docket import Docket
+from services.engine.http import disputes, games, log, playing, records, replaying, socket, starting
 from services.engine.http.documentation import documentation
 from services.engine.play.commitments import Commitments
 from services.engine.play.counts import Counts
 from services.engine.play.live import LiveMatches
 from services.engine.play.moves import Moves
+from services.engine.play.positions import Positions
 from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.play.reveals import Reveals
@@ -37,6 +42,9 @@ from services.runtime.tree import LogProofs, Sealer
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
 
+VOID: Final = "match-voided"
+"""A match that is void after its end needs a receipt for its new end."""
+
 HOLDER_BYTES: Final = 8
 """The length of the name under which this process holds matches with bots."""
 
@@ -48,13 +56,22 @@ def service(platform: Platform) -> Service:
     counts = Counts(platform.registry)
     moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock, counts)
     pulse = Pulse(platform.database, platform.clock)
-    views = Views(platform.log, live, CATALOGUE, platform.players, pulse, platform.clock)
+    positions = Positions(platform.log, CATALOGUE)
+    views = Views(platform.log, live, positions, platform.players, pulse, platform.clock)
+    proofs = LogProofs(platform.database, platform.log)
+    writer = Records(platform.log, commitments, platform.tokens, proofs)
+    docket = Docket(platform.database)
+    commands = CommandLog(
+        platform.database, platform.clock, platform.settings.command_log_days, platform.registry
+    )
+    court = Court(platform.log, docket, commands, views, moves, platform.clock, platform.entropy)
+    cases = Cases(platform, views, writer, CATALOGUE, commands, pulse)
     reveals = Reveals(platform.vault, platform.log.schema)
     deadlines = Deadlines(live)
     ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
     subscriptions = [
         Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
-        for one in (reveals, deadlines, Roster())
+        for one in (reveals, deadlines, Roster(), docket)
     ]
     thinking = Thinking(BOTS, platform.vault, platform.registry)
     pace = Pace(platform.settings.bot_pace_seconds)
@@ -66,9 +83,14 @@ def service(platform: Platform) -> Service:
     runner = Runner(
         Leases(platform.database, platform.entropy(HOLDER_BYTES).hex()), platform.bell, bot_player
     )
-    proofs = LogProofs(platform.database, platform.log)
     sealer = Sealer(
-        platform.database, platform.log, platform.bell, platform.tokens.keyring, platform.clock, {ENDING}
+        platform.database,
+        platform.log,
+        platform.bell,
+        platform.tokens.keyring,
+        platform.clock,
+        {ENDING, VOID},
+        platform.registry,
     )
     router = Router(
         "/v1",
@@ -76,15 +98,18 @@ def service(platform: Platform) -> Service:
             games.list_games, games.get_game, games.get_rules,
             starting.commit, starting.list_commitments, starting.start_match,
             playing.get_match, playing.get_match_part, playing.move, playing.list_events,
-            playing.stream_match, playing.get_state, socket.match_socket,
+            playing.stream_match, playing.get_state, socket.match_socket, replaying.get_step,
             records.get_record, records.audit_match,
             log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.prove_inclusion, log.prove_consistency,
+            disputes.open_dispute, disputes.list_disputes, disputes.get_dispute, disputes.get_case,
+            disputes.withdraw_dispute, disputes.rule_on_dispute,
         ],
     )  # fmt: skip
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealer.run]
+        runs += [commands.run, court.run]
         if platform.settings.bots:
             runs.append(runner.run)
         working = [asyncio.create_task(run()) for run in runs]
@@ -104,9 +129,13 @@ def service(platform: Platform) -> Service:
             commitments,
             moves,
             views,
+            positions,
             pulse,
             proofs,
-            Records(views, platform.tokens, proofs),
+            writer,
+            commands,
+            court,
+            cases,
         ),
         lifespan=lifespan,
         documentation=documentation,

@@ -17,8 +17,8 @@ from msgspec import Meta, Struct
 
 from services.contracts.base64url import base64url
 from services.contracts.checkpoint import Receipt
-from services.contracts.envelope import Event
-from services.contracts.events.catalogue import fact_of
+from services.contracts.envelope import Event, Head
+from services.contracts.events.catalogue import UndecodableEventError, fact_of
 from services.contracts.events.match import MatchStarted, SeatTaken
 
 FORMAT: Final = "macao-record/1"
@@ -30,6 +30,9 @@ LINES_MAX: Final = 1_000_000
 
 ENDING: Final = "seed-revealed"
 """Every match ends with this event, however it ended."""
+
+UNKNOWN: Final = "unknown"
+"""Stands for the rules of a match whose first event cannot be read any more."""
 
 Signer = Callable[[bytes], tuple[str, bytes]]
 """Signs a message with Ed25519; returns the id of the key and the 64 bytes."""
@@ -202,18 +205,46 @@ def write_record(
     return _lines(header, events, signer, receipt)
 
 
+def write_as_stored(
+    match: str,
+    events: Sequence[Event],
+    head: Head,
+    signer: Signer,
+    receipt: Receipt | None = None,
+    *,
+    key_id: str,
+    public_key: bytes,
+) -> Iterator[bytes]:
+    """Yield the lines of a record of whatever a log holds of a match, for an audit to find what is wrong with it.
+
+    The closing line says where the log's own note of its streams (``head``) has the end, and not where the events end.
+    Of a match that nobody changed it is the same record that `write_record` makes.
+    """
+    try:
+        header = header_of(events[0], key_id=key_id, public_key=public_key)
+    except (ValueError, IndexError, UndecodableEventError, RecursionError):
+        header = Header(
+            stream=match, rules=UNKNOWN, seats=(), key_id=key_id, public_key=base64url(public_key)
+        )
+    return _lines(header, events, signer, receipt, head)
+
+
 def _lines(
-    header: Header, events: Sequence[Event], signer: Signer, receipt: Receipt | None = None
+    header: Header,
+    events: Sequence[Event],
+    signer: Signer,
+    receipt: Receipt | None = None,
+    head: Head | None = None,
 ) -> Iterator[bytes]:
     yield _encode(header) + b"\n"
     for event in events:
         yield _encode(line_of(event)) + b"\n"
-    head = events[-1]
-    key_id, signature = signer(signed_message(header, head.version, head.hash.hex(), len(events)))
+    end = head or events[-1].head
+    count = end.version if head else len(events)
+    key_id, signature = signer(signed_message(header, end.version, end.hash.hex(), count))
     if key_id != header.key_id:
         raise ValueError(f"the header names the key {header.key_id}, and {key_id} signed")
-    closing = Closing(head.version, head.hash.hex(), len(events), key_id, base64url(signature), receipt)
-    yield _encode(closing) + b"\n"
+    yield _encode(Closing(end.version, end.hash.hex(), count, key_id, base64url(signature), receipt)) + b"\n"
 
 
 def signed_message(header: Header, version: int, head_hash: str, events: int) -> bytes:
@@ -225,8 +256,8 @@ def line_of(event: Event) -> EventLine:
     """Return an event as a line of a record."""
     return EventLine(
         version=event.version, type=event.type, schema=event.schema, actor=event.actor, command=event.command,
-        at_ms=event.at_ms, cause=None if event.cause is None else event.cause.decode(), body=event.body.decode(),
-        sealed=None if event.sealed is None else event.sealed.decode(), salt=_hex(event.salt), seal=_hex(event.seal),
+        at_ms=event.at_ms, cause=_text(event.cause), body=event.body.decode(errors="replace"),
+        sealed=_text(event.sealed), salt=_hex(event.salt), seal=_hex(event.seal),
         previous=event.previous.hex(), hash=event.hash.hex(),
     )  # fmt: skip
 
@@ -248,7 +279,15 @@ def read_record(lines: Iterable[bytes]) -> Record:
     Raises:
         RecordError: naming the first line that cannot be read.
     """
-    sheet = read_sheet(lines)
+    return record_of(read_sheet(lines))
+
+
+def record_of(sheet: Sheet) -> Record:
+    """Return what was read as a record.
+
+    Raises:
+        RecordError: naming the first line that cannot be read.
+    """
     faults = [
         *sheet.faults,
         *(Fault(entry.line, entry.problem) for entry in sheet.entries if entry.event is None),
@@ -329,7 +368,14 @@ def _read_line(raw: bytes) -> Line | str:
         return f"this is no line of a record: {error}"
     if _encode(line) != text:
         return "the line says something that a record holds, in other bytes than a record is written in"
+    if not raw.endswith(b"\n"):
+        return "the line does not end with a line feed"
     return line
+
+
+def _text(data: bytes | None) -> str | None:
+    """Return stored bytes as text. Bytes that are none were damaged; replaced, they fail their hash, as they should."""
+    return None if data is None else data.decode(errors="replace")
 
 
 def _hex(data: bytes | None) -> str | None:

@@ -105,6 +105,16 @@ class Replay:
         """Return the version before this one, the first one at the start."""
         return max(version - 1, 1)
 
+    def move_after(self, version: int) -> int:
+        """Return the end of the next command: the next position in which somebody decides."""
+        later = (step.version for step in self.steps[version:] if step.settled)
+        return next(later, self.last)
+
+    def move_before(self, version: int) -> int:
+        """Return the end of the command before this version, the first version at the start."""
+        earlier = (step.version for step in reversed(self.steps[: version - 1]) if step.settled)
+        return next(earlier, 1)
+
     def view(self, version: int, viewer: Viewer) -> Struct:
         """Return the position after a version, as this viewer saw it then; an auditor sees all of it."""
         return matches.observe(self.at(version).match, viewer)

@@ -9,40 +9,50 @@ from contextlib import asynccontextmanager
 from litestar import Router
 
 from services.contracts.envelope import Recorded
-from services.projections import health
+from services.projections import http
 from services.projections.board import fold as board_fold
 from services.projections.board import http as board_http
 from services.projections.board.stream import BELL, BoardStream
 from services.projections.board.tables import Board
+from services.projections.builders import Builders
+from services.projections.catalogue import PROJECTIONS
 from services.projections.documentation import documentation
 from services.projections.following import Follower, follow
+from services.projections.gauges import ProjectionGauges
+from services.projections.health import health_of
 from services.projections.history import http as history_http
-from services.projections.history.tables import History
 from services.projections.leaderboards import http as leaderboards_http
-from services.projections.leaderboards.tables import Leaderboards
+from services.projections.projection import Projection
 from services.runtime.platform import Platform
-from services.runtime.service import Service
+from services.runtime.service import NotReadyError, Service
 
 
 def service(platform: Platform) -> Service:
     """Wire the projections onto a platform."""
-    board, leaderboards, history = Board(), Leaderboards(), History()
+    projections = [kind() for kind in PROJECTIONS]
+    board = next(one for one in projections if isinstance(one, Board))
     stream = BoardStream(platform, board)
 
-    def board_committed(page: list[Recorded]) -> None:
+    def committed(page: list[Recorded]) -> None:
         if any(recorded.event.type in board_fold.TYPES for recorded in page):
             position = page[-1].position
             platform.bell.ring(position, [(BELL, position)])
 
+    def switched(projection: Projection, position: int) -> None:
+        if projection is board:
+            platform.bell.ring(position, [(BELL, position)])
+
+    builders = Builders(platform, projections, switched)
+
     @asynccontextmanager
     async def running() -> AsyncGenerator[None]:
-        followers = (
-            Follower(platform, board, board_committed),
-            Follower(platform, leaderboards),
-            Follower(platform, history),
-        )
+        followers = [
+            Follower(platform, projection, committed if projection is board else None, slice=slice_)
+            for projection in projections
+            for slice_ in range(projection.SLICES)
+        ]
         tasks = [asyncio.create_task(follow(follower)) for follower in followers]
-        tasks.append(asyncio.create_task(stream.watch()))
+        tasks += [asyncio.create_task(stream.watch()), asyncio.create_task(builders.run())]
         try:
             yield
         finally:
@@ -50,11 +60,15 @@ def service(platform: Platform) -> Service:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def check() -> None:
-        # A projection that has stopped or is behind still answers, from what it has: that shows in
-        # /v1/projections and is no reason to send readers elsewhere.
-        for projection in (board, leaderboards, history):
-            await health.health_of(platform, projection)
+    async def check() -> str:
+        # One that is behind, leaves a stream out or is being built anew still answers, from what it has. One that has
+        # stopped shows what was, for ever: readers are better off elsewhere.
+        async with platform.database.pool.acquire() as connection:
+            found = [await health_of(connection, platform.log.schema, one) for one in projections]
+        remarks = "; ".join(health.remark for health in found if health.remark)
+        if any(health.state == "stopped" for health in found):
+            raise NotReadyError(remarks)
+        return remarks
 
     return Service(
         name="projections",
@@ -72,10 +86,15 @@ def service(platform: Platform) -> Service:
                 tags=["history"],
                 route_handlers=[history_http.list_matches, history_http.get_statistics],
             ),
-            Router("/v1", tags=["projections"], route_handlers=[health.list_projections]),
+            Router(
+                "/v1",
+                tags=["projections"],
+                route_handlers=[http.list_projections, http.rebuild_projection, http.release_projection],
+            ),
         ),
-        provides=(board, leaderboards, history, stream, health.Projections((board, leaderboards, history))),
+        provides=(*projections, stream, http.Projections(projections)),
         lifespan=running,
         checks={"projections": check},
+        refresh=ProjectionGauges(platform, projections).refresh,
         documentation=documentation,
     )

@@ -6,7 +6,7 @@ from typing import Final
 
 from services.projections.board.http import LobbyPage
 from services.projections.board.view import MatchOnBoard, SeatOnBoard, TableOnBoard
-from services.projections.health import ProjectionHealth, ProjectionList
+from services.projections.health import ProjectionHealth
 from services.projections.history.http import (
     HistoryPage,
     MatchInHistory,
@@ -15,6 +15,7 @@ from services.projections.history.http import (
     Statistics,
 )
 from services.projections.history.tables import Figures
+from services.projections.http import ProjectionList
 from services.projections.leaderboards.http import LeaderboardPage, Neighbourhood, Ranked
 from services.runtime.web.openapi import Documentation, Example, Media
 
@@ -65,7 +66,7 @@ _FIGURES: Final = Figures(
 )
 _HEALTH: Final = ProjectionHealth(
     name="board", version=1, state="running", healthy=True, position=1042, lag_positions=0, lag_seconds=0.0,
-    last_error=None,
+    parked=0, silent_seconds=1.2, rebuild=None, leader=None, last_error=None, dead_letters=None,
 )  # fmt: skip
 
 _EXAMPLES: Final = (
@@ -84,7 +85,7 @@ def documentation() -> Documentation:
         description=_DESCRIPTION,
         tags=_TAGS,
         enums={"Visibility": ("public", "private"), "MatchStatus": ("running", "ended", "voided")},
-        parameters={"game": "The id of a game.", "player": "The id of a player."},
+        parameters={"game": "The id of a game.", "player": "The id of a player.", "name": "The name of a projection."},
         patterns={"player": "^p_[0-9A-Za-z.]+$", "game": "^[a-z][a-z-]*$"},
         samples={"game": "dice-race", "player": ANNA},
         examples=_EXAMPLES,

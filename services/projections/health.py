@@ -1,32 +1,32 @@
-"""``/v1/projections``: how far each projection has come, and what is in its way."""
+"""How far each projection has come, and what is in its way: for operators, for monitoring, for the balancer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, Literal, cast
 
-from litestar import Response, get
 from msgspec import Struct
 from msgspec.structs import replace
 
-from services.projections.projection import Projection
-from services.runtime.platform import Platform
-from services.runtime.web.request import Request
-from services.runtime.web.schema import OPTIONAL_TOKEN
+from services.projections.projection import Connection, Projection
+from services.projections.rebuilds import Rebuild, Rebuilds
+from services.projections.releasing import DeadLetter, dead_letters
 
 SILENT_SECONDS: Final = 15.0
 """A projection that nobody works on: its heartbeat is older than this. It beats every five seconds."""
 
+# Of several slices, the one that is furthest behind speaks for all.
 _SQL = """
-SELECT at.version, at.position, at.state, at.last_error,
+SELECT at.version, at.position, at.state, at.last_error, at.leader,
     extract(epoch FROM clock_timestamp() - at.heartbeat_at)::float8 AS silent_seconds,
     tail.position AS head,
     coalesce(extract(epoch FROM clock_timestamp() - waiting.recorded_at), 0)::float8 AS lag_seconds
-FROM macao_log.subscriptions AS at
-CROSS JOIN (SELECT coalesce(max(position), 0) AS position FROM macao_log.events) AS tail
-LEFT JOIN macao_log.events AS waiting ON waiting.position = at.position + 1
-WHERE at.name = $1 AND at.version = $2
+FROM {log}.subscriptions AS at
+CROSS JOIN (SELECT coalesce(max(position), 0) AS position FROM {log}.events) AS tail
+LEFT JOIN {log}.events AS waiting ON waiting.position = at.position + 1
+WHERE at.name = $1
+ORDER BY at.version DESC, at.state = 'running', at.position LIMIT 1
 """
+_HEAD = "SELECT coalesce(max(position), 0) FROM {log}.events"
 
 State = Literal["starting", "running", "silent", "stopped", "lost-tail"]
 
@@ -35,13 +35,20 @@ class ProjectionHealth(Struct, frozen=True):
     """How a projection is.
 
     Attributes:
-        version: of its tables.
+        version: of the tables that serve.
         state: ``starting`` before the first event, ``running``, ``silent`` while no process works on it, ``stopped``
-            after an event that it cannot work off, ``lost-tail`` when the log no longer holds what it had worked off.
+            when something is wrong that is no matter of single events, ``lost-tail`` when the log no longer holds what
+            it had worked off.
+        healthy: it runs, and leaves nothing out.
         position: of the log, up to which it is worked out.
         lag_positions: events behind the end of the log.
         lag_seconds: age of the oldest event that is not worked off, 0 if there is none.
+        parked: streams that are left out because of an event that cannot be worked off.
+        silent_seconds: since the process that works on it showed that it lives.
+        rebuild: the one under way, or the last.
+        leader: the process that works on it, or did last; shown to operators alone.
         last_error: shown to operators alone, as it may quote an event.
+        dead_letters: the parked streams, shown to operators alone.
     """
 
     name: str
@@ -51,49 +58,50 @@ class ProjectionHealth(Struct, frozen=True):
     position: int
     lag_positions: int
     lag_seconds: float
+    parked: int
+    silent_seconds: float | None
+    rebuild: Rebuild | None
+    leader: str | None
     last_error: str | None
+    dead_letters: list[DeadLetter] | None
+
+    def for_everybody(self) -> ProjectionHealth:
+        """Return it without what operators alone may see."""
+        rebuild = None if self.rebuild is None else replace(self.rebuild, last_error=None)
+        return replace(self, rebuild=rebuild, leader=None, last_error=None, dead_letters=None)
+
+    @property
+    def remark(self) -> str:
+        """Say in a few words what is not as it should be, in words that anybody may read; empty if all is well."""
+        remarks: list[str] = []
+        if self.state not in {"running", "starting"}:
+            remarks.append(self.state)
+        if self.parked:
+            remarks.append(f"{self.parked} parked")
+        if self.rebuild is not None and self.rebuild.state in {"waiting", "running"}:
+            remarks.append("being built anew")
+        return f"{self.name}: {', '.join(remarks)}" if remarks else ""
 
 
-class ProjectionList(Struct, frozen=True):
-    """Every projection; there are few, so there is one page."""
-
-    items: list[ProjectionHealth]
-    next: None = None
-
-
-class Projections:
-    """The projections of this service, in the order in which they are listed."""
-
-    def __init__(self, all_of_them: Sequence[Projection]) -> None:
-        self.all: Final = tuple(all_of_them)
-
-
-async def health_of(platform: Platform, projection: Projection) -> ProjectionHealth:
+async def health_of(connection: Connection, schema: str, projection: Projection) -> ProjectionHealth:
     """Return how a projection is, whichever process works on it."""
-    row = await platform.database.pool.fetchrow(_SQL, projection.NAME, projection.VERSION)
+    rebuild = await Rebuilds(schema).of(connection, projection.NAME)
+    row = await connection.fetchrow(_SQL.replace("{log}", schema), projection.NAME)
     if row is None:
-        head = await platform.log.head_position()
-        return ProjectionHealth(projection.NAME, projection.VERSION, "starting", True, 0, head, 0.0, None)
+        head = await connection.fetchval(_HEAD.replace("{log}", schema))
+        return ProjectionHealth(
+            name=projection.NAME, version=projection.VERSION, state="starting", healthy=True, position=0,
+            lag_positions=head, lag_seconds=0.0, parked=0, silent_seconds=None, rebuild=rebuild, leader=None,
+            last_error=None, dead_letters=[],
+        )  # fmt: skip
+    letters = await dead_letters(connection, schema, projection.NAME, row["version"])
     state = cast("State", row["state"])
     if state == "running" and row["silent_seconds"] > SILENT_SECONDS:
         state = "silent"
     return ProjectionHealth(
-        name=projection.NAME, version=row["version"], state=state, healthy=state == "running",
+        name=projection.NAME, version=row["version"], state=state, healthy=state == "running" and not letters,
         position=row["position"], lag_positions=max(0, row["head"] - row["position"]),
-        lag_seconds=round(max(0.0, row["lag_seconds"]), 3), last_error=row["last_error"],
+        lag_seconds=round(max(0.0, row["lag_seconds"]), 3), parked=len(letters),
+        silent_seconds=round(max(0.0, row["silent_seconds"]), 3), rebuild=rebuild, leader=row["leader"],
+        last_error=row["last_error"], dead_letters=letters,
     )  # fmt: skip
-
-
-@get(
-    "/projections",
-    operation_id="list_projections",
-    security=OPTIONAL_TOKEN,
-    summary="Lag and health of the projections",
-)
-async def list_projections(request: Request) -> Response[ProjectionList]:
-    """Return how far each projection has come. What it shows is served all the same, however far behind."""
-    caller = await request.caller()
-    items = [await health_of(request.platform, projection) for projection in request.the(Projections).all]
-    if "operate" not in caller.scopes:
-        items = [replace(item, last_error=None) for item in items]
-    return Response(ProjectionList(items), headers={"Cache-Control": "no-store"})

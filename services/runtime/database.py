@@ -90,17 +90,33 @@ class Database:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def connect(self, purpose: str) -> Connection[Any]:
+    async def connect(
+        self,
+        purpose: str,
+        *,
+        command_seconds: float | None = COMMAND_SECONDS,
+        idle_in_transaction_seconds: float | None = None,
+    ) -> Connection[Any]:
         """Open a connection outside the pool, for one that keeps it; ``purpose`` shows in the server's sessions.
+
+        Args:
+            purpose: what it is for.
+            command_seconds: the longest that a statement may take, as long as it likes for None.
+            idle_in_transaction_seconds: after so long without a word inside a transaction the server ends the session,
+                so that what a stopped process had locked is free again; None: never.
 
         Raises:
             OSError, asyncpg.PostgresError: the server cannot be reached or lets nobody in.
         """
+        server_settings = {"application_name": f"macao {purpose}"}
+        if idle_in_transaction_seconds is not None:
+            limit_ms = str(round(idle_in_transaction_seconds * 1000))
+            server_settings["idle_in_transaction_session_timeout"] = limit_ms
         connection = await asyncpg.connect(
             self.settings.database_url,
             timeout=CONNECT_SECONDS,
-            command_timeout=COMMAND_SECONDS,
-            server_settings={"application_name": f"macao {purpose}"},
+            command_timeout=command_seconds,
+            server_settings=server_settings,
         )
         try:
             await take_role(connection)

@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from services.runtime.platform import Platform
     from services.runtime.web.openapi.documentation import Documentation
 
-Check = Callable[[], Awaitable[None]]
-"""Returns when the thing checked is well, raises when it is not."""
+Check = Callable[[], Awaitable[str | None]]
+"""Returns when the thing checked is well, or well enough, with a remark then; raises when it is not."""
+
+
+class NotReadyError(Exception):
+    """Raised by a check to say what is wrong in words that anybody may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Service:
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
         documentation: makes what the OpenAPI document says beyond the handlers; called when it is asked for.
+        refresh: brings gauges of its own in the platform's registry up to date, before they are read.
+        has_front_door: whether a router of it answers at ``/``. Where none does, that leads to the API's description.
     """
 
     name: str
@@ -37,6 +43,8 @@ class Service:
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
     documentation: Callable[[], Documentation] | None = None
+    refresh: Callable[[], Awaitable[None]] | None = None
+    has_front_door: bool = False
 
 
 Factory = Callable[["Platform"], Service]

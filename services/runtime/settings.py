@@ -46,6 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         checkpoint_events: a checkpoint of the log is signed after so many events at the latest,
         checkpoint_seconds: and after so many seconds; within a second when a match has ended.
         checkpoint_directory: where checkpoints are kept outside the database; empty: nowhere.
+        command_log_days: for how many days the commands log is kept; at least eight, as matches can be disputed.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -77,6 +78,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     checkpoint_events: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000
     checkpoint_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     checkpoint_directory: str = ""
+    command_log_days: Annotated[int, Meta(ge=8, le=3650)] = 30
     log_level: str = "info"
 
     @classmethod

@@ -31,6 +31,9 @@ class Site:
     def service_token(self) -> str:
         return self.app.state["platform"].tokens.service_token("lobby")
 
+    def token(self, *scopes: str, player: str = "p_01KB9YQ04N6P8R0T2V4X6Z8A0C") -> str:
+        return self.app.state["platform"].tokens.access_token(player, frozenset(scopes))
+
     async def guest(self, name: str = "Ana") -> dict[str, Any]:
         made = await self.client.post("/v1/players", json={"name": name})
         assert made.status_code == 201, made.text

@@ -211,6 +211,13 @@ class TestReplay:
             terminal.press("g12\r", "version 12 of")
             terminal.press("g999\r", f"version {len(EVENTS)} of {len(EVENTS)}")
             terminal.press("n", f"version {len(EVENTS)} of {len(EVENTS)}")
+            terminal.press("a", "version 1 of")
+            settled = [each for each in range(2, 9) if EVENTS[each - 1].command != EVENTS[each].command]
+            terminal.press("m", f"version {len([e for e in EVENTS if e.command == EVENTS[0].command])} of")
+            terminal.press("m", f"version {settled[1]} of")
+            terminal.press("b", f"version {settled[0]} of")
+            terminal.press("s", "as Seat 0 saw it")
+            terminal.press("z", f"version {len(EVENTS)} of {len(EVENTS)}")
             terminal.press("q", STANDINGS[-1].split("  ")[0])
             assert terminal.wait() == 0
 

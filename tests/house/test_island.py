@@ -43,7 +43,7 @@ async def empty_database(postgres_url: str) -> Iterator[str]:
     await connection.close()
 
 
-@pytest.mark.parametrize("name", ["engine", "lobby", "projections"])
+@pytest.mark.parametrize("name", ["engine", "lobby", "projections", "web"])
 def test_a_service_starts_alone(name: str, tmp_path: Path, empty_database: str, redis_url: str) -> None:
     island = tmp_path / "island" / "services"
     island.mkdir(parents=True)

@@ -10,12 +10,14 @@ import httpx
 import pytest
 
 from tests.support.players import Player, Table
-from tests.support.up import ROOT
+from tests.support.up import ROOT, Up
 
 pytestmark = pytest.mark.slow
 
 
-def test_from_three_guests_to_a_verified_record_and_a_rank(client: httpx.Client, tmp_path: Path) -> None:
+def test_from_three_guests_to_a_verified_record_and_a_rank(
+    up: Up, client: httpx.Client, tmp_path: Path
+) -> None:
     table = Table.seat(client, 3, {"stakes": "dangerous", "max_rounds": 3, "starting_chips": 10})
     match = table.match
     view = table.play(random.Random(3))
@@ -36,10 +38,27 @@ def test_from_three_guests_to_a_verified_record_and_a_rank(client: httpx.Client,
     assert verdict["sound"], verdict
     assert verdict["key_known"]
 
+    the_log_is_sealed(up, record)
     every_version(client, match, view)
     the_table_can_play_again(table)
     the_players_are_ranked(client, table, view)
     the_commitment_is_opened(client, match)
+
+
+def the_log_is_sealed(up: Up, record: Path) -> None:
+    """The record has its receipt, the home has the checkpoints, and the log is the one that was signed."""
+    assert b'"receipt":{"position":' in record.read_bytes().splitlines()[-1]
+    assert len(list(up.home.glob("checkpoints*/main.checkpoints.ndjson"))) == 1
+    for arguments in (["--all"], ["--receipt", str(record)]):
+        audited = subprocess.run(
+            [sys.executable, "-P", "-m", "services.cli", "audit", *arguments],
+            env={"PYTHONPATH": str(ROOT), "MACAO_HOME": str(up.home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert audited.returncode == 0, audited.stdout + audited.stderr
+        assert audited.stdout.startswith("Sound: the log")
 
 
 def every_version(client: httpx.Client, match: str, last: dict[str, object]) -> None:

@@ -13,8 +13,8 @@ import httpx
 
 from services.projections.app import service
 from services.projections.board.tables import Board
-from services.projections.health import Projections
 from services.projections.history.tables import History
+from services.projections.http import Projections
 from services.projections.leaderboards.tables import Leaderboards
 from services.runtime.log import Append, Appended
 from services.runtime.players import Player

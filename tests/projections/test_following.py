@@ -6,7 +6,6 @@ from random import Random
 import asyncpg
 import pytest
 
-from services.contracts.envelope import Draft, Head, chain
 from services.projections.following import reset
 from tests.projections.stories import Story, a, invented
 from tests.projections.support import PROJECTIONS, running
@@ -97,40 +96,6 @@ async def test_doorbells_that_ring_for_nothing_do_no_harm(database, redis_url):
         await here.caught_up()
         rung = await here.contents()
     assert await rebuilt(database) == rung
-
-
-@pytest.mark.slow
-async def test_an_event_that_cannot_be_read_stops_its_readers_and_shows(database):
-    story = invented(16, commands=30)
-    async with running(database) as here:
-        await here.tell(story.commands)
-        await here.caught_up()
-        before = await here.contents()
-        broken = Draft("match-started", 1, b'{"type":"match-started"}')
-        stream = a("m", 77_777)
-        events = chain(Head(), [broken], stream=stream, actor="x", command="c_broken", at_ms=1, cause=None)
-        await here.tell([(Head(), events)])
-        async with asyncio.timeout(20):
-            while True:
-                items = (await here.get("/v1/projections")).json()["items"]
-                if [item["state"] for item in items] == ["running", "stopped", "stopped"]:
-                    break
-                await asyncio.sleep(0.1)
-        # The board asks nothing of a match that none of its tables is playing.
-        assert [
-            (item["healthy"], item["lag_positions"], item["position"] - story.position) for item in items
-        ] == [
-            (True, 0, 1),
-            (False, 1, 0),
-            (False, 1, 0),
-        ]
-        assert [item["last_error"] for item in items] == [None, None, None]
-        operator = here.token("p_operator", "operate")
-        items = (await here.get("/v1/projections", headers=operator)).json()["items"]
-        assert f"position {story.position + 1}: UndecodableEventError" in items[1]["last_error"]
-        assert await here.contents() == before
-        assert (await here.get("/v1/lobby")).status_code == 200
-        assert (await here.get("/health/ready")).status_code == 200
 
 
 async def test_what_is_far_behind_catches_up_in_pages(database):

@@ -232,8 +232,10 @@ async def test_the_projections_themselves(here):
     for item in items:
         assert item == {
             "name": item["name"], "version": 1, "state": "running", "healthy": True, "position": position,
-            "lag_positions": 0, "lag_seconds": 0.0, "last_error": None,
+            "lag_positions": 0, "lag_seconds": 0.0, "parked": 0, "silent_seconds": item["silent_seconds"],
+            "rebuild": None, "leader": None, "last_error": None, "dead_letters": None,
         }  # fmt: skip
+        assert 0 <= item["silent_seconds"] < 15
     assert (await here.get("/health/ready")).json()["checks"]["projections"] == "ok"
 
 

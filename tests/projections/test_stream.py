@@ -150,3 +150,32 @@ async def test_many_readers_cost_one_reading(database, monkeypatch):
         assert read == 3
         for reader in readers:
             await reader.__aexit__(None, None, None)
+
+
+async def test_a_board_that_was_built_anew_is_sent_whole_to_whoever_watches(database):
+    async with running(database) as here:
+        teller = Teller(here)
+        for number in (1, 2):
+            teller.story.table(number)
+        await teller.tell()
+        await here.caught_up()
+        pool = here.platform.database.pool
+        await pool.execute("DELETE FROM macao_projections.board WHERE table_id = $1", a("t", 1))  # a mistake
+        async with here.stream() as reader:
+            _, at, data = await reader.next()
+            assert [item["id"] for item in data["items"]] == [a("t", 2)]
+            answer = await here.client.post(
+                "/v1/projections/board/rebuild", json={}, headers=here.token(player(1), "operate")
+            )
+            assert answer.status_code == 202
+            event, again, data = await reader.next()
+            assert (event, again, data["whole"]) == ("snapshot", at, True)
+            assert [item["id"] for item in data["items"]] == [a("t", 2), a("t", 1)]
+            teller.story.table(3)
+            await teller.tell()
+            event, _, data = await reader.next()
+            assert (event, data["id"]) == ("table", a("t", 3))
+        # Who was away has an id from before, and cannot know what is missing.
+        async with here.stream(f"/v1/lobby/stream?after={at}") as reader:
+            _, _, data = await reader.next()
+        assert data["whole"] is True

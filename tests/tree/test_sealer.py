@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import asyncpg
 import msgspec
 import pytest
 import pytest_asyncio
+from prometheus_client import CollectorRegistry
 
 from services.contracts.checkpoint import Checkpoint
 from services.contracts.merkle import consistent, included, root_of
@@ -45,7 +47,8 @@ class Process:
         clock = SystemClock()
         keyring = Keyring(self.database, Vault(SECRET_KEY, system_entropy), clock, system_entropy)
         self.keyring = keyring
-        self.sealer = Sealer(self.database, self.log, None, keyring, clock)
+        self.registry = CollectorRegistry()
+        self.sealer = Sealer(self.database, self.log, None, keyring, clock, registry=self.registry)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Process]:
@@ -217,6 +220,39 @@ async def test_what_was_signed_before_a_crash_is_published_after_it(process: Pro
         assert [await again.sealed(10)] == list(again.outside.read())
 
 
+async def test_a_tail_that_was_lost_before_it_was_signed_leaves_nothing_behind(database: str, tmp_path: Path):
+    async with Process(database, tmp_path, checkpoint_seconds=3600).open() as process, process.sealing():
+        await process.write(100)
+        await process.sealed(100)
+        await process.write(400)
+        while process.sealer.status.size < 500:
+            await asyncio.sleep(0.02)
+    async with owner_of(database) as owner:
+        await owner.execute("DELETE FROM macao_log.events WHERE position > 200")
+    async with Process(database, tmp_path).open() as process, process.sealing():
+        await process.write(300)
+        assert (await process.sealed(500)).root == root_of(await process.leaves()).hex()
+        leaf, proof = await process.proofs.inclusion(250, 500)
+        assert included(leaf, 249, 500, proof, root_of(await process.leaves()))
+
+
+async def test_it_may_be_stopped_at_any_moment(database: str, tmp_path: Path):
+    rng, written = random.Random(4), 0
+    async with Process(database, tmp_path).open() as writer:
+        for _ in range(25):
+            events = rng.randint(1, 120)
+            await writer.write(events)
+            written += events
+            async with Process(database, tmp_path).open() as process, process.sealing():
+                await asyncio.sleep(rng.random() * 0.1)
+        async with writer.sealing():
+            await writer.sealed(written)
+        leaves = await writer.leaves()
+        published = list(await writer.proofs.checkpoints(0, 1000))
+        assert [item.root for item in published] == [root_of(leaves[: item.size]).hex() for item in published]
+        assert list(writer.outside.read()) == published
+
+
 class TestContradictions:
     """The log is not what was signed: it stops, says so, and signs nothing any more."""
 
@@ -228,6 +264,7 @@ class TestContradictions:
                 await asyncio.wait([task])
             status = process.sealer.status
             assert status.state is State.CONTRADICTION
+            assert process.registry.get_sample_value("macao_sealer_contradiction") == 1
             assert says in (status.last_error or ""), status.last_error
         assert (directory / "main.checkpoints.ndjson").read_bytes() == before
 

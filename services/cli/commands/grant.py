@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any, Final
 
 from services.cli.advice import Advice
@@ -31,12 +30,13 @@ def run(args: argparse.Namespace) -> int:
     """Write the grant down, and say when it holds."""
     import asyncpg
 
+    from services.cli.database import database_of
     from services.runtime.tokens.grants import GrantError
 
     if args.withdraw and args.scope is None:
         raise Advice("say which scope is to be withdrawn: audit or operate")
     try:
-        print(asyncio.run(_told(_database(args.database), args.player, args.scope, withdraw=args.withdraw)))
+        print(asyncio.run(_told(database_of(args.database), args.player, args.scope, withdraw=args.withdraw)))
     except GrantError as error:
         raise Advice(f"{error}.") from error
     except asyncpg.InsufficientPrivilegeError as error:
@@ -46,19 +46,6 @@ def run(args: argparse.Namespace) -> int:
     except (OSError, asyncpg.PostgresError) as error:
         raise Advice(f"the database cannot be reached: {error}") from error
     return 0
-
-
-def _database(given: str | None) -> str:
-    from services.cli.embedded.home import Home
-    from services.cli.places import default_home
-
-    url = given or os.environ.get("MACAO_DATABASE_URL")
-    if url:
-        return url
-    running = Home(default_home()).running()
-    if running is None:
-        raise Advice("say which database: --database URL, or MACAO_DATABASE_URL; or start macao up first")
-    return running.database_url
 
 
 async def _told(url: str, wanted: str, scope: "Grantable | None", *, withdraw: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast, get_args
 import msgspec
 
 from services.contracts.envelope import Draft, Event
-from services.contracts.events import bank, cards, chance, chips, dice, match, table
+from services.contracts.events import bank, cards, chance, chips, dice, dispute, match, table
 from services.contracts.events.base import Fact
 
 MatchFact = (
@@ -29,6 +29,7 @@ TableFact = (
     | table.PlayerJoined | table.BotSeated | table.PlayerMoved | table.PlayerLeft | table.SeedGiven
     | table.HostPassed | table.MatchRequested | table.MatchFinished | table.TableClosed
 )  # fmt: skip
+DisputeFact = dispute.DisputeOpened | dispute.DisputeWithdrawn | dispute.DisputeRuled
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -37,7 +38,7 @@ UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
 
 TYPES: Final[Mapping[str, type[Fact]]] = {
     str(struct.__struct_config__.tag): struct
-    for union in (MatchFact, TableFact)
+    for union in (MatchFact, TableFact, DisputeFact)
     for struct in get_args(union)
 }
 
@@ -53,7 +54,7 @@ SHAPES: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {
 """Every shape that stands in a log anywhere."""
 
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(MatchFact | TableFact).decode
+_decode: Final = msgspec.json.Decoder(MatchFact | TableFact | DisputeFact).decode
 
 
 class UndecodableEventError(Exception):

@@ -12,6 +12,7 @@ from services.contracts.envelope import Event, Head
 from services.contracts.events.match import MatchStarted
 from services.engine.audit.chance import check_chance
 from services.engine.audit.clocks import Outage
+from services.engine.audit.comparison import Comparison, NotComparableError, compare, describe_comparison
 from services.engine.audit.decisions import check_decisions, check_times, commands_of
 from services.engine.audit.facts import Told, read_facts, unbroken
 from services.engine.audit.keys import find_keys
@@ -23,7 +24,8 @@ from services.engine.record import Closing, Entry, Header, Record, Sheet, read_s
 from services.engine.rules.catalogue import Catalogue
 
 __all__ = [
-    "Check", "Finding", "Outage", "Verdict", "audit", "audit_events", "audit_lines", "audit_sheet", "describe",
+    "Check", "Comparison", "Finding", "NotComparableError", "Outage", "Verdict", "audit", "audit_events", "audit_lines",
+    "audit_sheet", "compare", "describe", "describe_comparison",
 ]  # fmt: skip
 
 
@@ -86,7 +88,7 @@ def audit_sheet(
     check_signature(sheet, public_keys, ledger)
     check_receipt(sheet, public_keys, ledger)
     if start and started:
-        _check_header(sheet.header, start, started, ledger)
+        _check_header(sheet.header, _stream_of(sheet), start, started, ledger)
     ordered = unbroken(told, sheet.entries[:whole])
     commands = commands_of(ordered)
     check_times(commands, ledger)
@@ -101,6 +103,10 @@ def audit_sheet(
     return _verdict(sheet, started, ledger)
 
 
+def _stream_of(sheet: Sheet) -> str:
+    return next((entry.event.stream for entry in sheet.entries if entry.event is not None), "")
+
+
 def _reaches_end(sheet: Sheet, ordered: Sequence[Told]) -> bool:
     """Say whether these facts are all that there were; otherwise the last command may lack its end."""
     return (
@@ -110,14 +116,13 @@ def _reaches_end(sheet: Sheet, ordered: Sequence[Told]) -> bool:
     )
 
 
-def _check_header(header: Header | None, start: Told, started: MatchStarted, ledger: Ledger) -> None:
-    """Compare the header, and the stream, with what the first event says."""
-    if start.event.stream != started.match:
+def _check_header(
+    header: Header | None, stream: str, start: Told, started: MatchStarted, ledger: Ledger
+) -> None:
+    """Compare the header, and the stream under which the events are chained, with what the first event says."""
+    if stream and stream != started.match:
         ledger.add(
-            "form",
-            start.line,
-            start.event.version,
-            f"the stream is {start.event.stream}, the match {started.match}",
+            "form", start.line, start.event.version, f"the stream is {stream}, the match {started.match}"
         )
     if header is None:
         return

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from services.contracts.envelope import Draft
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft
+from services.contracts.events.chance import ChanceRevealed
 from services.contracts.events.match import MatchStarted, MatchVoided
 from services.contracts.problems import PROBLEMS
 from services.engine.audit.clocks import Clocks, Outage
@@ -132,6 +133,8 @@ def _decide_all(
     match: Match | None = None
     for number, command in enumerate(commands):
         cut_off = not complete and number == len(commands) - 1
+        if cut_off and match is not None and _may_have_been_a_void(command):
+            return
         try:
             move: Move | None = None
             if match is None:
@@ -155,6 +158,11 @@ def _decide_all(
             "the match is not over here, and a record is that of a finished one",
             behind=True,
         )
+
+
+def _may_have_been_a_void(command: Sequence[Told]) -> bool:
+    """Say whether this can be the beginning of a void, which has no cause, and whose reason cannot be read any more."""
+    return command[0].event.cause is None and all(isinstance(each.fact, ChanceRevealed) for each in command)
 
 
 def _start(first: Told, catalogue: Catalogue, keys: MatchKeys) -> tuple[Match, tuple[Fact, ...]]:
@@ -189,14 +197,20 @@ def _decide(
 ) -> tuple[tuple[Fact, ...], Move | None]:
     """Return what the rules lead to, and the move that leads there; None where a match is stopped."""
     first = command[0]
-    if match.over:
-        raise Divergence(first, "the match was over before this", "G9")
     voided = next((each.fact for each in command if isinstance(each.fact, MatchVoided)), None)
     if voided is not None:
         if first.event.actor.startswith(PLAYER_PREFIX):
             ledger.add("actor", first.line, first.event.version, "a player cannot void a match")
+        if match.status == "voided":
+            raise Divergence(first, "the match was void before this")
         return matches.void(match, voided.reason, keys), None
-    seat, move = _cause_of(match, first)
+    if match.over:
+        raise Divergence(first, "the match was over before this", "G9")
+    if first.event.cause is None and isinstance(first.fact, ChanceRevealed):
+        raise Divergence(
+            first, "a command without a move voids the match: match-voided is missing here", behind=True
+        )
+    seat, move = read_cause(match, first)
     _check_actor(match, first, seat, move, ledger)
     clocks.check(match, move, first)
     facts = matches.decide(match, seat, move, keys)
@@ -207,7 +221,8 @@ def _decide(
     return facts, move
 
 
-def _cause_of(match: Match, first: Told) -> tuple[int, Move]:
+def read_cause(match: Match, first: Told) -> tuple[int, Move]:
+    """Return the seat and the move that a command was caused by, or diverge."""
     written = first.event.cause
     if written is None:
         raise Divergence(first, "a command begins here, and no move is named as its cause")

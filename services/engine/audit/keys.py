@@ -105,14 +105,20 @@ def _fit(keys: MatchKeys, told: Sequence[Told]) -> bool | None:
         if isinstance(each.fact, ChanceCommitted)
         else keys.round_key(each.fact.round).hex() == each.fact.key
         for each in told
-        if isinstance(each.fact, ChanceCommitted | ChanceRevealed)
+        if (isinstance(each.fact, ChanceCommitted) and KEY.match(each.fact.commitment))
+        or (isinstance(each.fact, ChanceRevealed) and KEY.match(each.fact.key))
     ]
     return any(answers) if answers else None
 
 
 def _revealed_rounds(told: Sequence[Told]) -> dict[int, bytes]:
-    return {
+    """Return the keys that open what was committed to; one that opens nothing proves nothing against the draws."""
+    committed = {
+        each.fact.round: each.fact.commitment for each in told if isinstance(each.fact, ChanceCommitted)
+    }
+    keys = {
         each.fact.round: bytes.fromhex(each.fact.key)
         for each in told
         if isinstance(each.fact, ChanceRevealed) and KEY.match(each.fact.key)
     }
+    return {number: key for number, key in keys.items() if committed.get(number) == round_commitment(key)}

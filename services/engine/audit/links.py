@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -36,47 +36,61 @@ def check_order(sheet: Sheet, ledger: Ledger) -> int:
     """Check that versions run 1, 2, 3 …; return how many entries from the start are whole and in order."""
     expected = 1
     unbroken = None
+    places = {GENESIS: -1}
     for at, entry in enumerate(sheet.entries):
         version = expected if entry.event is None else entry.event.version
         if entry.event is None:
             ledger.add("form", entry.line, expected, entry.problem)
-        elif at and _are_rivals(sheet.entries[at - 1].event, entry.event):
-            ledger.add(
-                "order", sheet.entries[at - 1].line, version,
-                f"two events claim to be version {version} (lines {entry.line - 1} and {entry.line}): one was put in",
-            )  # fmt: skip
-        elif version > expected:
-            missing = (
-                f"version {expected}" if version == expected + 1 else f"versions {expected} to {version - 1}"
-            )
-            ledger.add(
-                "order",
-                entry.line,
-                expected,
-                f"{missing} missing here: version {version} stands in the place",
-            )
-        elif version < expected:
-            ledger.add(
-                "order", entry.line, expected, f"version {version} stands where version {expected} belongs"
-            )
+        elif version != expected:
+            put_in = _first_put_in(sheet.entries, at, places) if version < expected else None
+            if put_in is not None:
+                ledger.add("order", put_in.line, version, _put_in_words(entry))
+            elif version > expected:
+                span = (
+                    f"version {expected}"
+                    if version == expected + 1
+                    else f"versions {expected} to {version - 1}"
+                )
+                ledger.add(
+                    "order",
+                    entry.line,
+                    expected,
+                    f"{span} missing here: version {version} stands in the place",
+                )
+            else:
+                ledger.add(
+                    "order",
+                    entry.line,
+                    expected,
+                    f"version {version} stands where version {expected} belongs",
+                )
         if unbroken is None and (entry.event is None or version != expected):
             unbroken = at
+        if entry.event is not None:
+            places.setdefault(entry.event.hash, at)
         expected = version + 1
     return len(sheet.entries) if unbroken is None else unbroken
 
 
-def _are_rivals(first: Event | None, second: Event) -> bool:
-    """Say whether two different events were chained to the same one: then either may be the one that was put in."""
-    return (
-        first is not None
-        and (first.version, first.previous) == (second.version, second.previous)
-        and first != second
-        and second.recomputed_hash() == second.hash
-    )
+def _first_put_in(entries: Sequence[Entry], at: int, places: Mapping[bytes, int]) -> Entry | None:
+    """Return the first of the lines that were put in, if this event goes on from what stands in front of them.
+
+    A copy of an event is no reason to doubt the first one.
+    """
+    event = entries[at].event
+    if event is None or event.hash in places:
+        return None
+    before = places.get(event.previous, at)
+    return entries[before + 1] if before + 1 < at else None
+
+
+def _put_in_words(entry: Entry) -> str:
+    return f"line {entry.line} was chained to what stands before this: what lies between was put in"
 
 
 def check_chain(sheet: Sheet, ledger: Ledger) -> None:
     """Recompute every hash, compare every link, and open every seal."""
+    places = {GENESIS: -1}
     for at, entry in enumerate(sheet.entries):
         event = entry.event
         if event is None:
@@ -93,7 +107,12 @@ def check_chain(sheet: Sheet, ledger: Ledger) -> None:
             ledger.add("chain", entry.line, 1, f"the first event of a stream has the previous hash {ZERO}")
         before = sheet.entries[at - 1].event if at else None
         if before is not None and before.version + 1 == event.version and before.hash != event.previous:
-            _blame_broken_link(sheet, at, ledger)
+            put_in = _first_put_in(sheet.entries, at, places)
+            if put_in is not None:
+                ledger.add("order", put_in.line, places[event.previous] + 2, _put_in_words(entry))
+            else:
+                _blame_broken_link(sheet, at, ledger)
+        places.setdefault(event.hash, at)
 
 
 def _blame_broken_link(sheet: Sheet, at: int, ledger: Ledger) -> None:

@@ -67,6 +67,7 @@ _TAGS: Final = {
     "games": "The games, their options and their rules.",
     "matches": "Look at a match, move in it, follow it.",
     "records": "What is left of a match: the signed record, and the verdict on it.",
+    "disputes": "Complaints about a match, case files and rulings.",
     "log": "The log of the whole service: signed checkpoints, and proofs that nothing in it was changed.",
     "chance": "Commitments to the chance of every match, in one gapless count.",
     "internal": "What the lobby asks of the engine; for tokens of services.",
@@ -98,6 +99,7 @@ def documentation() -> Documentation:
         enums=ENUMS,
         parameters={
             "match_id": "The id of a match.",
+            "dispute_id": "The id of a dispute.",
             "game": "The id of a game, as `GET /v1/games` lists them.",
             "after": "The number to read on after.",
             "fields": "Names of fields, with commas between them.",
@@ -133,6 +135,7 @@ def documentation() -> Documentation:
             Media("get_rules", "text/markdown", "The rules in numbered clauses.", "# Dice race\n\n**DR-1.1** …\n"),
             Media("list_events", "application/x-ndjson", _LINES, _line(race)),
             Media("get_record", "application/x-ndjson", _RECORD, record[0].decode()),
+            Media("get_case", "text/markdown", "With `Accept: text/markdown`: a report to be read.", "# Case …\n"),
             Media("stream_match", "text/event-stream", _STREAM, _frames(race)),
         ],
     )  # fmt: skip

@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Raw
 
 from services.contracts.ids import MATCH, is_id
+from services.engine.disputes.entries import kept_move
+from services.engine.http.hearing import Hearing
 from services.engine.play.live import Live
 from services.engine.play.moves import (
     Busy,
@@ -51,13 +53,15 @@ async def carry_out(
     raw: Raw,
     if_match: int | None,
     command: Command,
+    hearing: Hearing,
 ) -> Done:
-    """Carry out a move that was sent as JSON.
+    """Carry out a move that was sent as JSON, and add to ``hearing`` what is found out on the way.
 
     Raises:
         Problem: every refusal, in the words of the catalogue. Whoever may not see a match is not told that it exists.
     """
     wanted = await _decode_move(views, moves, match_id, caller, raw)
+    hearing.move = kept_move(wanted)
     if if_match is None and not wanted.ANY_VERSION:
         await seen_by(views, match_id, caller)
         raise Problem("version-missing")
@@ -73,9 +77,10 @@ async def carry_out(
         case Done():
             return done
         case Refused():
-            refusal = done.refusal
+            refusal, hearing.version = done.refusal, done.version
             raise Problem(refusal.code, clause=refusal.clause, params=refusal.params, legal=list(done.legal))
         case Stale():
+            hearing.version = done.version
             raise Problem(
                 "stale-version", params={"version": done.version}, headers={"ETag": etag(done.version)}
             )

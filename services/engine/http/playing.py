@@ -11,6 +11,7 @@ from litestar.params import FromPath, JSONBody, Parameter
 from msgspec import Meta, Raw
 
 from services.contracts.problems import RULE_PROBLEMS
+from services.engine.http.hearing import answered, heard, hears, refused
 from services.engine.http.moving import carry_out, seen_by
 from services.engine.live.match_stream import MatchSource
 from services.engine.play.live import Live
@@ -18,7 +19,6 @@ from services.engine.play.moves import Moves
 from services.engine.play.views import Views, Watcher
 from services.engine.play.wire import EventPage, MatchPart, MatchView, MoveAnswer
 from services.runtime.web import reading
-from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import REPLAYED
@@ -108,7 +108,8 @@ async def get_match_part(
 @post(
     "/matches/{match_id:str}/moves",
     status_code=200,
-    guards=[needs("play")],
+    guards=[hears("play")],
+    exception_handlers={Exception: refused},
     tags=["matches"],
     operation_id="make_move",
     operation_class=KeyedAtVersion,
@@ -141,9 +142,11 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     command = await request.command()
     if_match = request.if_match()
     caller = await request.caller()
+    hearing = heard(request, command.id, if_match)
     done = await carry_out(
-        request.the(Views), request.the(Moves), match_id, caller, data.move, if_match, command
+        request.the(Views), request.the(Moves), match_id, caller, data.move, if_match, command, hearing
     )
+    answered(request, done.version)
     headers = {"ETag": etag(done.version)}
     if done.replayed:
         headers[REPLAYED] = "true"

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from litestar import Response, get
 from litestar.params import FromPath
 
-from services.engine.audit import Verdict, audit
+from services.engine.audit import Verdict, audit_sheet
 from services.engine.http.playing import NDJSON, watched
-from services.engine.play.live import Live
+from services.engine.play.live import DamagedMatchError
 from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.rules.catalogue import Catalogue
 from services.runtime.web.operations import ANSWER_HEADERS, Conditional
 from services.runtime.web.problems import Problem
-from services.runtime.web.reading import FOREVER, PRIVATE, answer, bytes_answer
+from services.runtime.web.reading import PRIVATE, answer, bytes_answer
 from services.runtime.web.request import Request
 from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
+
+ASK_AGAIN: Final = "public, no-cache"
+"""A ruling may void a match after its end, and then its record has one event more."""
 
 
 @get(
@@ -35,13 +39,12 @@ async def get_record(request: Request, match_id: FromPath[str]) -> Response[byte
     """Return everything that happened, secrets opened, as NDJSON: header, a line an event, signed closing line.
 
     Just after the end it may wait up to three seconds for the receipt. If that is null all the same, get it later from
-    ``/receipt``.
+    ``/receipt``. Of a match that was changed in the database it shows what is there, and a verifier says what is wrong.
     """
-    live = await _finished(request, match_id)
-    written = await request.the(Records).write(live)
+    await _require_over(request, match_id)
+    written = await request.the(Records).write(match_id)
     headers = {"Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
-    kept = FOREVER if written.final else "no-cache"
-    return bytes_answer(request, b"".join(written.lines), kept, media_type=NDJSON, headers=headers)
+    return bytes_answer(request, b"".join(written.lines), ASK_AGAIN, media_type=NDJSON, headers=headers)
 
 
 @get(
@@ -58,18 +61,22 @@ async def audit_match(request: Request, match_id: FromPath[str]) -> Response[Ver
 
     The service's outages are known here, so that a move which came late is a finding where nothing accounts for it.
     """
-    live = await _finished(request, match_id)
-    record = await request.the(Records).record(live)
+    await _require_over(request, match_id)
+    sheet = await request.the(Records).sheet(match_id)
     keys = {key.id: key.raw for key in request.platform.tokens.public_keys() if key.purpose == "record"}
-    times = [event.at_ms for event in record.events]
-    outages = await request.the(Pulse).outages(times[0], times[-1])
+    times = [entry.event.at_ms for entry in sheet.entries if entry.event is not None]
+    outages = await request.the(Pulse).outages(min(times, default=0), max(times, default=0))
     # A long match takes a while; meanwhile other requests go on.
-    verdict = await asyncio.to_thread(audit, record, request.the(Catalogue), keys, outages)
+    verdict = await asyncio.to_thread(audit_sheet, sheet, request.the(Catalogue), keys, outages)
     return answer(request, verdict, PRIVATE)
 
 
-async def _finished(request: Request, match_id: str) -> Live:
-    live, _ = await watched(request, match_id)
-    if not live.match.over:
+async def _require_over(request: Request, match_id: str) -> None:
+    """Refuse as long as anything of the match is secret; a log that was changed is no reason to."""
+    try:
+        live, _ = await watched(request, match_id)
+        over = live.match.over
+    except DamagedMatchError:
+        over = False
+    if not over and not await request.the(Records).is_revealed(match_id):
         raise Problem("match-not-over")
-    return live

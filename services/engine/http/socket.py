@@ -9,14 +9,17 @@ from litestar import WebSocket, websocket
 from litestar.params import FromPath
 from msgspec import Meta, Raw, Struct
 
+from services.engine.http.hearing import OK, Hearing, close
 from services.engine.http.moving import carry_out, seen_by
 from services.engine.live.match_stream import MatchSource
 from services.engine.play.moves import Moves
 from services.engine.play.views import Views
+from services.runtime.platform import Platform
 from services.runtime.tokens.caller import Caller
 from services.runtime.web.idempotency import Command, command_id, key_of, request_hash
 from services.runtime.web.limiting import address_of
-from services.runtime.web.problems import Problem
+from services.runtime.web.problems import Problem, problem_of
+from services.runtime.web.request import PLATFORM
 from services.runtime.web.sockets import Answer, Commands, Conversation, decoded, the
 from services.runtime.web.streams import Source
 
@@ -39,6 +42,8 @@ class MoveMessage(Struct, frozen=True, forbid_unknown_fields=True, tag_field="ty
 async def match_socket(socket: WebSocket[Any, Any, Any], match_id: FromPath[str]) -> None:
     """Follow a match, and move in it."""
     views, moves = the(socket, Views), the(socket, Moves)
+    platform: Platform = socket.app.state[PLATFORM]
+    request_id: str = socket.scope["state"]["request_id"]
 
     async def opening(caller: Caller) -> tuple[Source, Commands]:
         live, watcher = await seen_by(views, match_id, caller)
@@ -58,7 +63,27 @@ async def match_socket(socket: WebSocket[Any, Any, Any], match_id: FromPath[str]
         wanted = Command(
             command_id(caller.player, key), request_hash("POST", f"/v1/matches/{match_id}/moves", body)
         )
-        done = await carry_out(views, moves, match_id, caller, sent.move, sent.version, wanted)
+        hearing = Hearing(
+            match_id,
+            caller.player,
+            arrived_ms=platform.clock.now_ms(),
+            command=wanted.id,
+            if_match=sent.version,
+        )
+        try:
+            done = await carry_out(views, moves, match_id, caller, sent.move, sent.version, wanted, hearing)
+        except Exception as error:
+            problem = problem_of(error, request_id)
+            close(
+                socket.app.state,
+                hearing,
+                request_id,
+                status=problem.kind.status,
+                problem=problem,
+                version=None,
+            )
+            raise problem from error
+        close(socket.app.state, hearing, request_id, status=OK, problem=None, version=done.version)
         answer = {"key": sent.key, "replayed": done.replayed, "answer": Raw(done.answer)}
         return Answer("answer", done.version, msgspec.json.encode(answer))
 

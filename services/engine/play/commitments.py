@@ -101,6 +101,13 @@ class Commitments:
             raise LookupError(f"there is no commitment for {match}")
         return self._vault.decrypt(SEED_PURPOSE, sealed, match.encode())
 
+    async def is_revealed(self, match: str) -> bool:
+        """Say whether the seed of a match is public: the match is over, or will never be played."""
+        revealed = await self._database.pool.fetchval(
+            "select seed is not null from macao_engine.commitments where match = $1", match
+        )
+        return bool(revealed)
+
     async def page(self, after: int, limit: int) -> list[PublicCommitment]:
         """Return public commitments with numbers above ``after``, in order."""
         rows = await self._database.pool.fetch(

@@ -25,6 +25,7 @@ from services.engine.rules.match import Match
 from services.engine.rules.thinking_time import TurnClock, after
 from services.runtime.clock import Entropy
 from services.runtime.log import Append, Appended, Conflict, EventLog, Outcome
+from services.runtime.web.problems import Problem
 
 LIVE_MATCHES_MAX: Final = 4096
 PAGE_EVENTS: Final = 1000
@@ -50,6 +51,13 @@ class Live(Struct):
     turn_since_ms: int = 0
 
 
+class DamagedMatchError(Problem):
+    """What the log holds of a match cannot be folded: somebody, or a fault, has changed it below the service."""
+
+    def __init__(self, match: str) -> None:
+        super().__init__("match-damaged", f"The log of {match} was changed since it was written.")
+
+
 class LiveMatches:
     """The matches that this process has looked at lately. Whatever it forgets, it folds again from the log."""
 
@@ -64,7 +72,11 @@ class LiveMatches:
         self._live: OrderedDict[str, Live] = OrderedDict()
 
     async def get(self, match: str) -> Live | None:
-        """Return a match as this process knows it, None if its stream does not exist."""
+        """Return a match as this process knows it, None if its stream does not exist.
+
+        Raises:
+            DamagedMatchError: it cannot be folded.
+        """
         live = self._live.get(match)
         if live is None:
             live = await self._load(match)
@@ -83,12 +95,25 @@ class LiveMatches:
         return live
 
     async def catch_up(self, live: Live) -> None:
-        """Fold what the stream has beyond the live state."""
+        """Fold what the stream has beyond the live state.
+
+        Raises:
+            DamagedMatchError: it cannot be folded.
+        """
         stream = live.match.started.match
         while True:
             page = await self._log.read_stream(stream, live.head.version, PAGE_EVENTS)
-            for _, command in groupby(page, lambda recorded: recorded.event.command):
-                self._follow(live, [recorded.event for recorded in command])
+            try:
+                for _, command in groupby(page, lambda recorded: recorded.event.command):
+                    self._follow(live, [recorded.event for recorded in command])
+            except (
+                Exception
+            ) as error:  # rules are made for what happened; what did not may break them anywhere
+                raise DamagedMatchError(stream) from error
+            if page and live.head.version < page[-1].event.version:
+                raise DamagedMatchError(
+                    stream
+                )  # a version is missing: what comes behind it stands on nothing
             if len(page) < PAGE_EVENTS:
                 return
 
@@ -144,8 +169,12 @@ class LiveMatches:
         if not first:
             return None
         event = first[0].event
-        begun = matches.fold([fact_of(event)], self._catalogue)
-        keys = matches.keys_of(begun, await self._commitments.seed_of(match))
+        seed = await self._commitments.seed_of(match)
+        try:
+            begun = matches.fold([fact_of(event)], self._catalogue)
+            keys = matches.keys_of(begun, seed)
+        except Exception as error:
+            raise DamagedMatchError(match) from error
         live = Live(begun, event.head, keys, event.at_ms, asyncio.Lock())
         await self.catch_up(live)
         return live
@@ -157,6 +186,8 @@ class LiveMatches:
         """Fold the events of one command that the live state does not have yet."""
         for event, fact in zip(events, facts, strict=True):
             if event.version == live.head.version + 1:
+                if event.previous != live.head.hash:
+                    raise DamagedMatchError(event.stream)
                 live.match = matches.evolve(live.match, fact)
                 live.head = event.head
                 live.last_at_ms = event.at_ms

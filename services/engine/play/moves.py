@@ -26,6 +26,7 @@ from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
 CONFLICT_RETRIES_MAX: Final = 16
 LOBBY: Final = "lobby"
 CLOCK: Final = "clock"
+DISPUTES: Final = "disputes"
 
 _json: Final = msgspec.json.Encoder().encode
 
@@ -39,10 +40,11 @@ class Done(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """The rules forbid the move; ``legal`` is what this seat could have played."""
+    """The rules forbid the move; ``legal`` is what this seat could have played, at the match's ``version``."""
 
     refusal: Refusal
     legal: tuple[Any, ...]
+    version: int = 0
 
 
 class Stale(Struct, frozen=True):
@@ -228,6 +230,33 @@ class Moves:
             )
         return isinstance(outcome, Appended)
 
+    async def void(self, match: str, reason: str, command: str) -> bool:
+        """Make a match not count, running or ended; say whether it does not count any more.
+
+        It is written once, whoever asks how often, for whatever reason: a match that is void stays as it is.
+        """
+        live = await self._live.refreshed(match)
+        if live is None:
+            return False
+        async with live.lock:
+            for _ in range(CONFLICT_RETRIES_MAX):
+                facts = matches.void(live.match, reason, live.keys)
+                if not facts:
+                    return True
+                outcome = await self._live.append(
+                    live,
+                    facts,
+                    actor=DISPUTES,
+                    command=command,
+                    at_ms=self._clock.now_ms(),
+                    cause=None,
+                    request_hash=sha256(command.encode()).digest(),
+                    answer=lambda _: b"{}",
+                )
+                if isinstance(outcome, Duplicate):
+                    await self._live.catch_up(live)
+        return False
+
     async def _try(
         self,
         live: Live,
@@ -276,7 +305,7 @@ class Moves:
             return Stale(live.head.version)
         advanced = matches.advance(live.match, seat, move, live.keys)
         if isinstance(advanced, Refusal):
-            return Refused(advanced, matches.legal(live.match, seat))
+            return Refused(advanced, matches.legal(live.match, seat), live.head.version)
         return advanced
 
     async def _why_not(

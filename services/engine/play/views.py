@@ -7,12 +7,10 @@ from typing import Final
 from msgspec import Struct
 
 from services.contracts.envelope import Event
-from services.contracts.events.catalogue import fact_of
 from services.engine.play.live import Live, LiveMatches
+from services.engine.play.positions import Positions
 from services.engine.play.pulse import Pulse
 from services.engine.play.wire import ClockView, EventPage, MatchView, event_view, match_view
-from services.engine.rules import match as matches
-from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
 from services.engine.rules.match import Match
 from services.runtime.clock import Clock
@@ -36,7 +34,7 @@ class Views:
         self,
         log: EventLog,
         live: LiveMatches,
-        catalogue: Catalogue,
+        positions: Positions,
         players: Players,
         pulse: Pulse,
         clock: Clock,
@@ -44,7 +42,7 @@ class Views:
         """Show matches of a log."""
         self._log = log
         self._live = live
-        self._catalogue = catalogue
+        self._positions = positions
         self._players = players
         self._pulse = pulse
         self._clock = clock
@@ -80,11 +78,12 @@ class Views:
         """
         if not 1 <= version <= live.head.version:
             return None
-        events = await self.events(live, 0, version + 1)
-        following = events[version] if len(events) > version else None
-        past = matches.fold([fact_of(event) for event in events[:version]], self._catalogue)
+        past = await self._positions.at(live.match.started.match, version)
+        if past is None:
+            return None
         # Between the events of one command the game is in the middle of a decision, and nobody is to act.
-        settled = following is None or following.command != events[version - 1].command
+        around = await self.events(live, version - 1, 2)
+        settled = len(around) < 2 or around[0].command != around[1].command  # noqa: PLR2004
         return await self._view(past, version, watcher, None, settled=settled)
 
     async def events(self, live: Live, after: int, limit: int) -> list[Event]:

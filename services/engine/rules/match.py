@@ -7,6 +7,7 @@ anything is drawn in it and reveals it afterwards, ends with places, and reveals
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -115,7 +116,14 @@ def advance(match: Match, seat: int, move: Move, keys: MatchKeys) -> tuple[tuple
 
 
 def void(match: Match, reason: str, keys: MatchKeys) -> tuple[Fact, ...]:
-    """Return the facts of a match that is stopped and does not count; the seed is revealed all the same."""
+    """Return the facts of a match that does not count: none more for one that is void already.
+
+    A running match is stopped, and its seed revealed all the same. Of one that has ended all is revealed.
+    """
+    if match.status == "voided":
+        return ()
+    if match.over:
+        return (MatchVoided(reason),)
     return (*_revealed_round(match, keys), MatchVoided(reason), SeedRevealed(keys.seed.hex()))
 
 
@@ -187,7 +195,13 @@ def redact(rules: AnyRules, fact: Fact, viewer: Viewer) -> Fact:
 
 def move_decoder(rules: AnyRules) -> msgspec.json.Decoder[Any]:
     """Return the decoder of a game's moves as records hold them, the clock's own included."""
-    return msgspec.json.Decoder(rules.moves | Expire)
+    return _move_decoder(rules.moves)
+
+
+@cache
+def _move_decoder(moves: Any) -> msgspec.json.Decoder[Any]:
+    """Make the decoder once for each game's moves: it costs more than what it decodes."""
+    return msgspec.json.Decoder(moves | Expire)
 
 
 def _chance(match: Match, keys: MatchKeys) -> FairChance:

@@ -59,6 +59,7 @@ async def get_lobby(
         pool.acquire() as connection,
         connection.transaction(isolation="repeatable_read", readonly=True),
     ):
+        await board.hold(connection)
         position = await board.position(connection)
         found = await board.page(connection, game=game, state=table_state, before=before, limit=limit + 1)
     shown = found[:limit]
@@ -81,4 +82,4 @@ async def stream_lobby(
     ] = None,
 ) -> EventStream:
     """Return the board as server-sent events: a snapshot first, then what changes."""
-    return await event_stream(request, request.the(BoardStream), after)
+    return await event_stream(request, request.the(BoardStream).reader(), after)

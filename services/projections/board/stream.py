@@ -2,7 +2,7 @@
 
 The frames of ``GET /v1/lobby/stream``; the id of each is a position of the log::
 
-    event: snapshot   first, always: {"position", "whole", "items", "gone"}
+    event: snapshot   first, always, and again when the board was built anew: {"position", "whole", "items", "gone"}
                       whole: the board as it stands, forget what you had; else what changed since your last id
     event: table      a table that is new or has changed, as it stands now
     event: gone       {"id"}: a table that closed or turned private
@@ -68,16 +68,11 @@ class BoardStream:
         self._frames: deque[Frame] = deque()
         self._since = 0
         self._known = 0
+        self.generation = 0
 
-    @property
-    def stream(self) -> str:
-        """The name under which the doorbell rings."""
-        return BELL
-
-    @property
-    def audience(self) -> str:
-        """Everybody sees the same."""
-        return ""
+    def reader(self) -> BoardReader:
+        """Return what one open stream reads from."""
+        return BoardReader(self)
 
     async def snapshot(self, at: int | None) -> tuple[int, bytes]:
         """Return the board's position, and what brings a reader there: from ``at``, or from nothing."""
@@ -86,10 +81,13 @@ class BoardStream:
             pool.acquire() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
+            await self._board.hold(connection)
             position = await self._board.position(connection)
+            _, built_position = await self._board.built(connection)
             changes: list[Change] = []
-            # An id beyond the board is one from a log that has lost its tail: only the whole board helps.
-            whole = at is None or at > position
+            # An id beyond the board is one from a log that has lost its tail, and before a rebuild the board may have
+            # looked otherwise: only the whole board helps.
+            whole = at is None or at > position or at <= built_position
             if at is not None and not whole:
                 changes = await self._board.changes(connection, at, READ_MAX + 1)
                 whole = len(changes) > READ_MAX
@@ -125,9 +123,14 @@ class BoardStream:
             try:
                 async with self._platform.database.pool.acquire() as connection:
                     shown = await self._board.last_shown(connection)
+                    generation, built_position = await self._board.built(connection)
             except Exception as error:  # noqa: BLE001 - the database may be away for a while; looking goes on
                 _logger.warning("the board could not be looked at: %r", error)
                 continue
+            if generation != self.generation:
+                self.generation = generation
+                self._frames.clear()
+                self._platform.bell.ring(built_position, [(BELL, built_position)])
             if shown > self._known:
                 self._known = shown
                 self._platform.bell.ring(shown, [(BELL, shown)])
@@ -147,3 +150,33 @@ class BoardStream:
             else frame("gone", change.position, _encode(Gone(change.row.id)))
             for change in changes
         ]
+
+
+class BoardReader:
+    """One open stream: it knows which build of the board it has told of."""
+
+    def __init__(self, board: BoardStream) -> None:
+        self._board = board
+        self._generation = board.generation
+
+    @property
+    def stream(self) -> str:
+        """The name under which the doorbell rings."""
+        return BELL
+
+    @property
+    def audience(self) -> str:
+        """Everybody sees the same, of the same build."""
+        return str(self._board.generation)
+
+    async def snapshot(self, at: int | None) -> tuple[int, bytes]:
+        """Return the board's position, and what brings a reader there: from ``at``, or from nothing."""
+        return await self._board.snapshot(at)
+
+    async def frames(self, after: int) -> Sequence[Frame]:
+        """Return what changed after a position; the whole board once if it was built anew meanwhile."""
+        if self._generation == self._board.generation:
+            return await self._board.frames(after)
+        self._generation = self._board.generation
+        position, view = await self._board.snapshot(None)
+        return [frame("snapshot", position, view)]

@@ -40,6 +40,10 @@ ORDER BY shown_position LIMIT $2
 """
 _LAST_SHOWN = "SELECT coalesce(max(shown_position), 0) FROM {schema}.board WHERE shown_position > 0"
 _POSITION = "SELECT position FROM macao_log.subscriptions WHERE name = $1 AND version = $2"
+_BUILT = "SELECT generation, built_position FROM macao_log.subscriptions WHERE name = $1 AND version = $2"
+# Taken before the first snapshot of a transaction that reads the board more than once: what it then sees is all of one
+# table, also when a rebuild puts another in its place.
+_HOLD = "LOCK TABLE {schema}.board IN ACCESS SHARE MODE"
 
 
 class Change(Struct, frozen=True):
@@ -72,6 +76,15 @@ class Board(Projection):
         """Return the position of the log up to which the board is worked out."""
         position = await connection.fetchval(_POSITION, self.NAME, self.VERSION)
         return 0 if position is None else int(position)
+
+    async def built(self, connection: Connection) -> tuple[int, int]:
+        """Return how often the board was built anew, and the position at which the last build took over."""
+        row = await connection.fetchrow(_BUILT, self.NAME, self.VERSION)
+        return (0, 0) if row is None else (row["generation"], row["built_position"])
+
+    async def hold(self, connection: Connection) -> None:
+        """Keep the table in its place until the transaction ends; goes before everything else in it."""
+        await connection.execute(self.sql(_HOLD))
 
     async def last_shown(self, connection: Connection) -> int:
         """Return the position of the last change that the public could see, 0 before the first."""

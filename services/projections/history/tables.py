@@ -77,6 +77,7 @@ class History(Projection):
     NAME: ClassVar = "history"
     VERSION: ClassVar = 1
     TABLES: ClassVar = {"history": "match_id", "history_seats": "player, started_position, seat"}
+    STREAMS_ARE_INDEPENDENT: ClassVar = True
 
     async def apply(self, connection: Connection, batch: list[Recorded]) -> None:
         """Fold events into the history."""

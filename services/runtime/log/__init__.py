@@ -1,7 +1,7 @@
 """The event log: appends that are totally ordered, idempotent and gathered into batches, and reads in pages."""
 
 from services.runtime.log.errors import AppendError, LogUnavailableError
-from services.runtime.log.event_log import EventLog
+from services.runtime.log.event_log import EventLog, Page, slice_of
 from services.runtime.log.types import Append, Appended, Command, Conflict, Duplicate, Outcome, Reused
 
 __all__ = [
@@ -14,5 +14,7 @@ __all__ = [
     "EventLog",
     "LogUnavailableError",
     "Outcome",
+    "Page",
     "Reused",
+    "slice_of",
 ]

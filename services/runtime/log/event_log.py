@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from hashlib import sha256
+from typing import Final, Self
 
-from asyncpg import Connection
+from msgspec import Struct
 
 from services.contracts.envelope import Head, Recorded
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.bus import Bell
+from services.runtime.connection import AnyConnection
 from services.runtime.database import Database
 from services.runtime.log import codec
 from services.runtime.log.coalescer import Coalescer
@@ -17,6 +19,20 @@ from services.runtime.log.types import Append, Command, Outcome
 
 PAGE_MAX: Final = 5_000
 """The most events that one read returns, whatever was asked for: a page has to fit into memory."""
+
+
+class Page(Struct, frozen=True):
+    """A page of the log, or of a slice of it.
+
+    Attributes:
+        events: in order.
+        position: up to where the log was looked through: of a slice this may lie behind the last of its events.
+        hash: of the event there; empty for a page of nothing.
+    """
+
+    events: list[Recorded]
+    position: int
+    hash: bytes
 
 
 class EventLog:
@@ -56,6 +72,13 @@ class EventLog:
         self._all_sql = (
             f"SELECT {columns} FROM {schema}.events WHERE position > $1 ORDER BY position LIMIT $2"  # noqa: S608 - as above
         )
+        self._end_sql = (
+            f"SELECT position, hash FROM {schema}.events WHERE position <= $1 ORDER BY position DESC LIMIT 1"  # noqa: S608 - as above
+        )
+        self._slice_sql = (
+            f"SELECT {columns} FROM {schema}.events WHERE position > $1 AND position <= $2 "  # noqa: S608 - as above
+            "AND get_byte(sha256(convert_to(stream, 'UTF8')), 0) % $3 = $4 ORDER BY position"
+        )
         self._tail_sql = f"SELECT coalesce(max(position), 0) FROM {schema}.events"  # noqa: S608 - as above
 
     async def __aenter__(self) -> Self:
@@ -88,23 +111,45 @@ class EventLog:
         row = await self._database.pool.fetchrow(self._head_sql, stream)
         return None if row is None else Head(row[0], row[1])
 
-    async def read_stream(self, stream: str, after: int = 0, limit: int = 1_000) -> list[Recorded]:
+    async def read_stream(
+        self, stream: str, after: int = 0, limit: int = 1_000, *, connection: AnyConnection | None = None
+    ) -> list[Recorded]:
         """Return a stream's events with a version above ``after``, in order, at most ``limit`` (and ``PAGE_MAX``)."""
-        rows = await self._database.pool.fetch(self._stream_sql, stream, after, min(limit, PAGE_MAX))
+        source = self._database.pool if connection is None else connection
+        rows = await source.fetch(self._stream_sql, stream, after, min(limit, PAGE_MAX))
         return [codec.to_recorded(row) for row in rows]
 
     async def read_all(
-        self, after: int, limit: int = 1_000, *, connection: Connection[Any] | None = None
+        self, after: int, limit: int = 1_000, *, connection: AnyConnection | None = None
     ) -> list[Recorded]:
         """Return the log's events with a position above ``after``, in order, at most ``limit`` (and ``PAGE_MAX``)."""
         source = self._database.pool if connection is None else connection
         rows = await source.fetch(self._all_sql, after, min(limit, PAGE_MAX))
         return [codec.to_recorded(row) for row in rows]
 
-    async def head_position(self) -> int:
+    async def read_slice(
+        self, after: int, window: int, slice: int, slices: int, connection: AnyConnection
+    ) -> Page:
+        """Return the events of one of so many slices among the ``window`` positions after a position.
+
+        The server leaves out what belongs to other slices (``slice_of``): it reads all of it, the reader only its own.
+        """
+        end = await connection.fetchrow(self._end_sql, after + min(window, PAGE_MAX))
+        if end is None or end[0] <= after:
+            return Page([], after, b"")
+        rows = await connection.fetch(self._slice_sql, after, end[0], slices, slice)
+        return Page([codec.to_recorded(row) for row in rows], end[0], end[1])
+
+    async def head_position(self, *, connection: AnyConnection | None = None) -> int:
         """Return the position of the last event of the log, 0 while it is empty."""
-        position: int = await self._database.pool.fetchval(self._tail_sql)
+        source = self._database.pool if connection is None else connection
+        position: int = await source.fetchval(self._tail_sql)
         return position
+
+
+def slice_of(stream: str, slices: int) -> int:
+    """Say which of so many slices a stream belongs to: by the first byte of the SHA-256 of its id."""
+    return sha256(stream.encode()).digest()[0] % slices
 
 
 def schema_of(log: str) -> str:

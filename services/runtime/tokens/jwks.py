@@ -11,11 +11,16 @@ from services.runtime.tokens.verifying import ALGORITHM
 
 
 class JsonWebKey(Struct, frozen=True):
-    """A public Ed25519 key. ``macao_purpose`` says whether it signs tokens or records."""
+    """A public Ed25519 key.
+
+    ``macao_purpose`` says whether it signs tokens, or records and checkpoints; ``macao_since_ms`` since when. Of the
+    keys with one purpose the newest signs.
+    """
 
     kid: str
     x: str
     macao_purpose: str
+    macao_since_ms: int
     kty: str = "OKP"
     crv: str = "Ed25519"
     alg: str = ALGORITHM
@@ -31,5 +36,8 @@ class JsonWebKeySet(Struct, frozen=True):
 def key_set(keys: list[PublicKey]) -> JsonWebKeySet:
     """Return the published form of the keys."""
     return JsonWebKeySet(
-        [JsonWebKey(key.id, urlsafe_b64encode(key.raw).decode().rstrip("="), key.purpose) for key in keys]
+        [
+            JsonWebKey(key.id, urlsafe_b64encode(key.raw).decode().rstrip("="), key.purpose, key.since_ms)
+            for key in keys
+        ]
     )

@@ -35,11 +35,13 @@ class PublicKey(Struct, frozen=True):
         id: names the key in tokens and records.
         purpose: what it may sign. A record's bytes are never taken for a token, nor the other way round.
         raw: the 32 bytes of the public key.
+        since_ms: since when it signs, Unix time in milliseconds: until the next one of its purpose, or still.
     """
 
     id: str
     purpose: Purpose
     raw: bytes
+    since_ms: int
 
 
 class Keyring:
@@ -113,27 +115,30 @@ class Keyring:
 
     async def _load(self, connection: AnyConnection) -> None:
         rows = await connection.fetch(
-            "SELECT kid, purpose, public_key, private_key FROM macao_runtime.signing_keys ORDER BY created_at, kid"
+            "SELECT kid, purpose, private_key, extract(epoch FROM created_at) AS since_seconds"
+            " FROM macao_runtime.signing_keys ORDER BY created_at, kid"
         )
         for row in rows:
             key_id, purpose = row["kid"], row["purpose"]
             if key_id not in self._public:
                 raw = self._vault.decrypt(_VAULT_PURPOSE, row["private_key"], key_id.encode())
-                self._take(key_id, purpose, Ed25519PrivateKey.from_private_bytes(raw))
+                key = Ed25519PrivateKey.from_private_bytes(raw)
+                self._take(key_id, purpose, key, int(row["since_seconds"] * 1000))
 
     async def _create(self, connection: AnyConnection, purpose: Purpose) -> None:
         key_id = make_id("k", self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
         key = Ed25519PrivateKey.from_private_bytes(self._entropy(32))
-        await connection.execute(
-            "INSERT INTO macao_runtime.signing_keys (kid, purpose, public_key, private_key) VALUES ($1, $2, $3, $4)",
+        since_seconds = await connection.fetchval(
+            "INSERT INTO macao_runtime.signing_keys (kid, purpose, public_key, private_key) VALUES ($1, $2, $3, $4)"
+            " RETURNING extract(epoch FROM created_at)",
             key_id,
             purpose,
             key.public_key().public_bytes_raw(),
             self._vault.encrypt(_VAULT_PURPOSE, key.private_bytes_raw(), key_id.encode()),
         )
-        self._take(key_id, purpose, key)
+        self._take(key_id, purpose, key, int(since_seconds * 1000))
 
-    def _take(self, key_id: str, purpose: Purpose, key: Ed25519PrivateKey) -> None:
-        self._public[key_id] = PublicKey(key_id, purpose, key.public_key().public_bytes_raw())
+    def _take(self, key_id: str, purpose: Purpose, key: Ed25519PrivateKey, since_ms: int) -> None:
+        self._public[key_id] = PublicKey(key_id, purpose, key.public_key().public_bytes_raw(), since_ms)
         self._verifiers[key_id] = key.public_key()
         self._private[purpose] = (key_id, key)

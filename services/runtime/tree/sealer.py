@@ -2,7 +2,7 @@
 
 Nothing waits for it: events are committed without it, and it reads what is committed. Of several processes one works
 and the others stand by, as with a subscription. What it keeps in memory is the right edge of the tree, a few hundred
-hashes; after a start it reads that back from the tiles.
+hashes, and the tiles since the last checkpoint; after a start it reads the edge back from the tiles.
 
 It never contradicts itself. Before it signs anything it finds the newest checkpoint, in the database and outside of it,
 in the tree of today; if it cannot, the log was rewritten or has lost its end, and it stops and says so.
@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from asyncpg import Connection
 from msgspec import Struct
+from prometheus_client import CollectorRegistry, Gauge
 
 from services.contracts.checkpoint import Checkpoint
 from services.runtime.bus import Bell, Ear
@@ -36,6 +37,9 @@ _logger: Final = logging.getLogger(__name__)
 
 PAGE_MAX: Final = 4096
 """The most events that are read at a time."""
+
+TILES_MAX: Final = 1024
+"""So many complete tiles at most wait in memory for their checkpoint, or are written at a time: 8 MB."""
 
 URGENT_SECONDS: Final = 1.0
 """How long at least lies between two checkpoints, even if somebody waits for one."""
@@ -74,6 +78,7 @@ class Sealer:
     Args:
         database: its settings say how often to sign, and where checkpoints are kept outside.
         urgent: types of events whose senders wait for a receipt: these are sealed within a second.
+        registry: where to count for Prometheus; None for nowhere.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class Sealer:
         keyring: Keyring,
         clock: Clock,
         urgent: AbstractSet[str] = frozenset(),
+        registry: CollectorRegistry | None = None,
     ) -> None:
         settings = database.settings
         self._database = database
@@ -106,9 +112,16 @@ class Sealer:
             " WHERE position > $1 AND position <= $2 AND type = ANY ($3))"
         )
         self._edge = Edge()
+        self._complete: list[Tile] = []
         self._signed: Checkpoint | None = None
         self._state = State.STANDBY
         self._last_error: str | None = None
+        self._sealed_events = Gauge(
+            "macao_sealed_events", "Events under the newest checkpoint of this process", registry=registry
+        )
+        self._contradictions = Gauge(
+            "macao_sealer_contradiction", "1: the log is not the one that was signed", registry=registry
+        )
 
     @property
     def status(self) -> Status:
@@ -127,6 +140,7 @@ class Sealer:
                 await self._lead()
             except RewrittenError as error:
                 self._state, self._last_error = State.CONTRADICTION, str(error)
+                self._contradictions.set(1)
                 _logger.critical("the log is not the one that was signed: %s", error)
                 return
             except Exception as error:
@@ -168,14 +182,15 @@ class Sealer:
                 "the last checkpoint outside the database was changed: its signature is not right"
             )
         try:
-            self._edge = await self._store.edge(connection)
-            for checkpoint in filter(None, (newest, outside)):
+            self._edge, self._complete = await self._store.edge(connection), []
+            signed = [checkpoint for checkpoint in (newest, outside) if checkpoint is not None]
+            for checkpoint in sorted(signed, key=lambda each: each.size):
                 await self._find(connection, checkpoint)
         except MissingNodeError as error:
             raise RewrittenError(str(error)) from error
         if outside is not None and (newest is None or newest.size < outside.size):
             # Written outside, and then the process or the database went away: it was signed, so it is published.
-            await self._store.write_checkpoint(connection, outside)
+            await self._publish(connection, outside)
             newest = outside
         elif self._outside is not None and newest is not None and newest != outside:
             if outside is None:
@@ -184,6 +199,7 @@ class Sealer:
                     newest.size,
                 )
             await asyncio.to_thread(self._outside.append, newest)
+        await self._flush(connection)  # tiles that somebody threw away: a checkpoint covers all of them
         self._signed = newest
 
     async def _find(self, connection: Connection[Any], checkpoint: Checkpoint) -> None:
@@ -194,12 +210,14 @@ class Sealer:
         """
         size = checkpoint.size
         while self._edge.size < size and await self._grow(connection, size - self._edge.size):
-            pass
+            if len(self._complete) >= TILES_MAX:
+                await self._flush(connection)  # a checkpoint covers them
         if self._edge.size < size:
             raise RewrittenError(
                 f"a checkpoint of {size} events was signed, and the log has {self._edge.size}"
             )
-        if (await self._store.root_at(connection, size)).hex() != checkpoint.root:
+        root = self._edge.root if self._edge.size == size else await self._store.root_at(connection, size)
+        if root.hex() != checkpoint.root:
             raise RewrittenError(
                 f"of the first {size} events one at least is not what it was when the checkpoint over them was signed"
             )
@@ -218,7 +236,7 @@ class Sealer:
             if unsealed:
                 due_seconds = URGENT_SECONDS if urgent else self._seconds
                 left_seconds = signed_at + min(due_seconds, self._seconds) - loop.time()
-                if left_seconds <= 0 or unsealed >= self._events_max:
+                if left_seconds <= 0 or unsealed >= self._events_max or len(self._complete) >= TILES_MAX:
                     await self._sign(connection)
                     signed_at, urgent = loop.time(), False
                 else:
@@ -233,13 +251,10 @@ class Sealer:
             RewrittenError: the log has a gap.
         """
         leaves = await self._store.leaves(connection, self._edge.size, min(limit, PAGE_MAX))
-        tiles: list[Tile] = []
         for leaf in leaves:
             if leaf.position != self._edge.size + 1:
                 raise RewrittenError(f"the log has no event at position {self._edge.size + 1}")
-            tiles += self._edge.append(leaf.hash)
-        if tiles:
-            await self._store.write_tiles(connection, tiles)
+            self._complete += self._edge.append(leaf.hash)
         return len(leaves)
 
     async def _sign(self, connection: Connection[Any]) -> None:
@@ -248,5 +263,21 @@ class Sealer:
         checkpoint = sign_checkpoint(self._keyring, self._store.log, self._edge.size, self._edge.root, at_ms)
         if self._outside is not None:
             await asyncio.to_thread(self._outside.append, checkpoint)
-        await self._store.write_checkpoint(connection, checkpoint)
+        await self._publish(connection, checkpoint)
         self._signed = checkpoint
+        self._sealed_events.set(checkpoint.size)
+
+    async def _publish(self, connection: Connection[Any], checkpoint: Checkpoint) -> None:
+        """Write a checkpoint, and with it the tiles that it is the first to cover.
+
+        Never a tile before its checkpoint: if the database lost its end in between, the tile would be one of events
+        that are not there any more, under positions that others take.
+        """
+        async with connection.transaction():
+            await self._flush(connection)
+            await self._store.write_checkpoint(connection, checkpoint)
+
+    async def _flush(self, connection: Connection[Any]) -> None:
+        if self._complete:
+            await self._store.write_tiles(connection, self._complete)
+            self._complete = []

@@ -28,7 +28,7 @@ from services.runtime.web.cors import Headers
 from services.runtime.web.edge import API, Edge
 from services.runtime.web.problems import Problem, problem_of, response_of
 from services.runtime.web.reference import documentation_of
-from services.runtime.web.request import PLATFORM, PROVIDED, Request
+from services.runtime.web.request import ARRIVED_MS, PLATFORM, PROVIDED, Request
 from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
 from services.runtime.web.streams import StreamHub
 
@@ -56,7 +56,9 @@ class App(Litestar):
         started = time.perf_counter()
         edge: Edge = self.state[EDGE]
         seen = edge.look_at(scope["headers"])
-        scope.setdefault("state", {})["request_id"] = seen.id
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state[ARRIVED_MS] = self.state[PLATFORM].clock.now_ms()
+        state["request_id"] = seen.id
         if seen.gzip and scope["method"] == "GET":
             send = Compressing(send)
         limits: Headers = []
@@ -123,16 +125,17 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
     for service in services:
         checks.update(service.checks)
     hub = StreamHub(shared)
-    provided: dict[type, object] = {
-        type(item): item for item in (health.Checks(checks), metrics.Metrics(shared.registry), hub)
-    }
+    counts = metrics.Metrics(shared.registry)
+    counts.refreshers.extend(service.refresh for service in services if service.refresh)
+    provided: dict[type, object] = {type(item): item for item in (health.Checks(checks), counts, hub)}
     for service in services:
         provided.update({type(item): item for item in service.provides})
     app = App(
         route_handlers=[
             *(router for service in services for router in service.routers),
             health.live, health.ready, metrics.metrics,
-            front_door, catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
+            *(() if any(service.has_front_door for service in services) else (front_door,)),
+            catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
         ],
         request_class=Request,
         request_max_body_size=SIZE_MAX,

@@ -10,7 +10,7 @@ from typing import Final
 from litestar import get
 from msgspec import Struct
 
-from services.runtime.service import Check
+from services.runtime.service import Check, NotReadyError
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 
@@ -25,7 +25,7 @@ class Checks:
 
 
 class Health(Struct, frozen=True):
-    """``status`` is ``alive`` or ``ready``; ``checks`` says ``ok`` or what is wrong, by name."""
+    """``status`` is ``alive`` or ``ready``; ``checks`` says ``ok`` or what is to be known, by name."""
 
     status: str
     checks: dict[str, str]
@@ -41,20 +41,24 @@ async def live() -> Health:
 async def ready(request: Request) -> Health:
     """Ask what the services need; 503 with the same list if something is away or the process is stopping."""
     checks = request.the(Checks).of
-    results = dict(zip(checks, await asyncio.gather(*map(_result, checks.values())), strict=True))
+    found = dict(zip(checks, await asyncio.gather(*map(_result, checks.values())), strict=True))
+    results = {name: told for name, (_, told) in found.items()}
     if request.platform.stopping.is_set():
         raise Problem("unavailable", "The service is stopping.", params={"checks": results})
-    if any(result != "ok" for result in results.values()):
+    if not all(well for well, _ in found.values()):
         raise Problem("unavailable", "Not everything that is needed answers.", params={"checks": results})
     return Health("ready", results)
 
 
-async def _result(check: Check) -> str:
+async def _result(check: Check) -> tuple[bool, str]:
+    """Return whether a check passed, and what it said."""
     try:
-        await asyncio.wait_for(check(), CHECK_SECONDS)
+        remark = await asyncio.wait_for(check(), CHECK_SECONDS)
     except TimeoutError:
-        return f"no answer within {CHECK_SECONDS:g} s"
+        return False, f"no answer within {CHECK_SECONDS:g} s"
+    except NotReadyError as error:
+        return False, str(error)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the check has failed
         # The kind of error and not its text: a text may name hosts and users, and anybody may ask.
-        return type(error).__name__
-    return "ok"
+        return False, type(error).__name__
+    return True, remark or "ok"

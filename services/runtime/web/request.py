@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 PLATFORM = "platform"
 PROVIDED = "provided"
+ARRIVED_MS = "arrived_ms"
 
 
 class Request(litestar.Request[Any, Any, State]):
@@ -37,6 +38,11 @@ class Request(litestar.Request[Any, Any, State]):
     def id(self) -> str:
         """The request id, as it is logged and returned."""
         return cast("str", self.scope["state"]["request_id"])
+
+    @property
+    def arrived_ms(self) -> int:
+        """When the request came in, before anything of it was looked at; Unix time in milliseconds."""
+        return cast("int", self.scope["state"][ARRIVED_MS])
 
     @property
     def platform(self) -> Platform:

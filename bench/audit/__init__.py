@@ -1,0 +1,1 @@
+"""How fast records and logs are audited, and in how much memory."""

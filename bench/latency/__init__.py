@@ -1,0 +1,1 @@
+"""From an acknowledged move to whoever watches."""

@@ -1,0 +1,1 @@
+"""What it costs to read one ordered log in several slices."""
