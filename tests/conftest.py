@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Iterator
 
+import httpx
 import pytest
 import pytest_asyncio
 from hypothesis import settings as hypothesis_settings
 
 from tests.support.backends import Backend, Servers
 from tests.support.databases import Databases
+from tests.support.documented import Watch
 
 BACKEND = pytest.StashKey[Backend]()
 ANNOUNCED = pytest.StashKey[str]()
@@ -37,6 +39,30 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_unconfigure(config: pytest.Config) -> None:
     if BACKEND in config.stash:
         config.stash[BACKEND].close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watch() -> Iterator[Watch]:
+    """Holds every answer of the run against the OpenAPI documents."""
+    from services.runtime.web.app import App
+
+    watching = Watch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "__call__", watching.app_call(App.__call__))
+        patch.setattr(
+            httpx.AsyncClient, "send", watching.httpx_send(httpx.AsyncClient.send, asynchronous=True)
+        )
+        patch.setattr(httpx.Client, "send", watching.httpx_send(httpx.Client.send, asynchronous=False))
+        yield watching
+
+
+@pytest.fixture(autouse=True)
+def answers_as_documented(watch: Watch) -> Iterator[None]:
+    """Fails a test that was answered in a way that no document tells of."""
+    yield
+    faults = watch.taken()
+    if faults:
+        pytest.fail("not as documented:\n" + "\n".join(sorted(set(faults))[:20]), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -109,6 +109,7 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("release-failed", 409, "A parked stream still cannot be worked off", "detail says why; mend that, and release it again. Nothing of the stream was applied."),
     # The service itself.
     ProblemKind("rate-limited", 429, "Too many requests", "Wait as long as Retry-After says."),
+    ProblemKind("too-many-streams", 429, "Too many streams are open", "Close one that is no longer needed; one stream of a match serves any number of views."),
     ProblemKind("unavailable", 503, "The service cannot do this just now", "Try again with the same Idempotency-Key."),
     ProblemKind("internal-error", 500, "Something went wrong here", "Try again with the same Idempotency-Key; if it stays, report the request_id."),
 )  # fmt: skip

@@ -22,7 +22,8 @@ from services.engine.disputes.cases import Cases
 from services.engine.disputes.command_log import CommandLog
 from services.engine.disputes.court import Court
 from services.engine.disputes.docket import Docket
-from services.engine.http import disputes, games, log, playing, records, replaying, starting
+from services.engine.http import disputes, games, log, playing, records, replaying, socket, starting
+from services.engine.http.documentation import documentation
 from services.engine.play.commitments import Commitments
 from services.engine.play.counts import Counts
 from services.engine.play.live import LiveMatches
@@ -96,8 +97,8 @@ def service(platform: Platform) -> Service:
         route_handlers=[
             games.list_games, games.get_game, games.get_rules,
             starting.commit, starting.list_commitments, starting.start_match,
-            playing.get_match, playing.move, playing.list_events, playing.stream_match, playing.get_state,
-            replaying.get_step,
+            playing.get_match, playing.get_match_part, playing.move, playing.list_events,
+            playing.stream_match, playing.get_state, socket.match_socket, replaying.get_step,
             records.get_record, records.audit_match,
             log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.prove_inclusion, log.prove_consistency,
             disputes.open_dispute, disputes.list_disputes, disputes.get_dispute, disputes.get_case,
@@ -137,4 +138,5 @@ def service(platform: Platform) -> Service:
             cases,
         ),
         lifespan=lifespan,
+        documentation=documentation,
     )

@@ -11,6 +11,7 @@ from litestar import Router
 
 from services.lobby.engine import Engine
 from services.lobby.http import players, quick_match, seats, tables, tokens
+from services.lobby.http.documentation import documentation
 from services.lobby.players.accounts import Accounts
 from services.lobby.players.answers import Answers
 from services.lobby.players.guests import Guests
@@ -87,6 +88,7 @@ def service(platform: Platform) -> Service:
         provides=(guests, accounts, sessions, limits, desk, board, keeper, streams, views, bots, quick),
         lifespan=lifespan,
         checks={"engine": peer.ready},
+        documentation=documentation,
     )
 
 

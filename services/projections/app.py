@@ -16,6 +16,7 @@ from services.projections.board.stream import BELL, BoardStream
 from services.projections.board.tables import Board
 from services.projections.builders import Builders
 from services.projections.catalogue import PROJECTIONS
+from services.projections.documentation import documentation
 from services.projections.following import Follower, follow
 from services.projections.gauges import ProjectionGauges
 from services.projections.health import health_of
@@ -95,4 +96,5 @@ def service(platform: Platform) -> Service:
         lifespan=running,
         checks={"projections": check},
         refresh=ProjectionGauges(platform, projections).refresh,
+        documentation=documentation,
     )

@@ -17,7 +17,7 @@ from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
@@ -72,7 +72,12 @@ class Projections:
         raise Problem("not-found", f"There is no such projection; there are {names}.")
 
 
-@get("/projections", operation_id="list_projections", summary="Lag and health of the projections")
+@get(
+    "/projections",
+    operation_id="list_projections",
+    security=OPTIONAL_TOKEN,
+    summary="Lag and health of the projections",
+)
 async def list_projections(request: Request) -> Response[ProjectionList]:
     """Return how far each projection has come. What it shows is served all the same, however far behind."""
     caller = await request.caller()

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
 from services.runtime.database import Database
-from services.runtime.limits import Limiter, Proxies
+from services.runtime.limits import Limiter, Meter, Policy, Proxies, exchanging
 from services.runtime.log import EventLog
 from services.runtime.log.counts import AppendCounts
 from services.runtime.players import Players
@@ -49,6 +49,9 @@ class Platform:
         self.log: Final = EventLog(self.database, self.bell, counts=AppendCounts(self.registry))
         self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy, self.bell)
         self.limiter: Final = Limiter(settings.redis_url)
+        # Two meters: who speaks with a token, and everybody by address.
+        self.caller_meter: Final = Meter(Policy("caller", settings.requests_per_caller), self.limiter)
+        self.address_meter: Final = Meter(Policy("address", settings.requests_per_address), self.limiter)
         self.proxies: Final = Proxies(settings.trusted_proxies)
         self.players: Final = Players(self.database)
         self.stopping: Final = asyncio.Event()
@@ -64,6 +67,7 @@ class Platform:
             await self.tokens.open()
             await stack.enter_async_context(self.tokens.working())
             stack.push_async_callback(self.limiter.close)
+            await stack.enter_async_context(exchanging(self.caller_meter, self.address_meter))
             self._open = stack.pop_all()
         self.stopping.clear()
         return self

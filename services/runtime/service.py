@@ -11,6 +11,7 @@ from litestar import Router
 
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
+    from services.runtime.web.openapi.documentation import Documentation
 
 Check = Callable[[], Awaitable[str | None]]
 """Returns when the thing checked is well, or well enough, with a remark then; raises when it is not."""
@@ -31,6 +32,7 @@ class Service:
         lifespan: opens what the service keeps running (subscriptions, reconcilers) once the platform is open,
             and closes it again.
         checks: what ``/health/ready`` asks besides the platform, by name.
+        documentation: makes what the OpenAPI document says beyond the handlers; called when it is asked for.
         refresh: brings gauges of its own in the platform's registry up to date, before they are read.
         has_front_door: whether a router of it answers at ``/``. Where none does, that leads to the API's description.
     """
@@ -40,6 +42,7 @@ class Service:
     provides: tuple[object, ...] = ()
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     checks: Mapping[str, Check] = field(default_factory=dict[str, Check])
+    documentation: Callable[[], Documentation] | None = None
     refresh: Callable[[], Awaitable[None]] | None = None
     has_front_door: bool = False
 

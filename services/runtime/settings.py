@@ -31,6 +31,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         guests_per_minute: guests that one address may make; 0: as many as it likes.
         logins_per_minute: passwords that one address may try; 0: as many as it likes.
         logins_per_name: passwords that may be tried for one account in a minute, wherever from; 0: any number.
+        requests_per_caller: requests that one token's session or player may send in a minute; 0: any number.
+        requests_per_address: requests that one address may send in a minute; 0: any number.
+        streams_per_caller: streams that one player may have open in a process; 0: any number.
+        streams_per_address: streams that one address may have open in a process; 0: any number.
+        cors_origins: web origins, with commas, whose pages may call the API; ``*``: all; empty: none but our own.
         trusted_proxies: addresses and networks, with commas, whose ``X-Forwarded-For`` is believed.
         oidc_issuer: an OpenID Connect issuer whose tokens are taken beside our own, as its tokens name it; empty: none.
         oidc_audience: the name under which that issuer knows this installation.
@@ -58,6 +63,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     guests_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 6_000
     logins_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 120
     logins_per_name: Annotated[int, Meta(ge=0, le=1_000_000)] = 20
+    requests_per_caller: Annotated[int, Meta(ge=0, le=100_000_000)] = 6_000
+    requests_per_address: Annotated[int, Meta(ge=0, le=100_000_000)] = 60_000
+    streams_per_caller: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
+    streams_per_address: Annotated[int, Meta(ge=0, le=1_000_000)] = 2_000
+    cors_origins: str = ""
     trusted_proxies: str = ""
     oidc_issuer: str = ""
     oidc_audience: str = ""

@@ -3,7 +3,7 @@
 import argparse
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from services.cli.places import ROOT
 
@@ -18,24 +18,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write one document a service."""
+    """Write one document a service, and those of events and streams."""
+    from services.cli.documents import documents
+
     args.to.mkdir(parents=True, exist_ok=True)
     for name, document in documents().items():
         path: Path = args.to / f"{name}.json"
         path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
     return 0
-
-
-def documents() -> dict[str, dict[str, Any]]:
-    """Return the document of every service with an API, and the JSON Schema of every event."""
-    import msgspec
-
-    from services.cli.compose import APIS, factory_of
-    from services.contracts.events.catalogue import DisputeFact, MatchFact, TableFact
-    from services.runtime.web import openapi_of
-
-    found = {name: openapi_of(factory_of(name)) for name in APIS}
-    found["events.schema"] = msgspec.json.schema(MatchFact | TableFact | DisputeFact)
-    # Defaults in the documents are values of ours; from here on they are plain JSON.
-    return {name: msgspec.json.decode(msgspec.json.encode(document)) for name, document in found.items()}

@@ -42,6 +42,17 @@ TYPES: Final[Mapping[str, type[Fact]]] = {
     for struct in get_args(union)
 }
 
+MATCH_TYPES: Final = frozenset(str(struct.__struct_config__.tag) for struct in get_args(MatchFact))
+"""The types that stand in the streams of matches."""
+
+PAST: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {}
+"""Shapes that are no longer written, by type and schema: each step that `UPCASTERS` brings forward, as a struct."""
+
+SHAPES: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {
+    **PAST, **{(kind, struct.SCHEMA): struct for kind, struct in TYPES.items()},
+}  # fmt: skip
+"""Every shape that stands in a log anywhere."""
+
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(MatchFact | TableFact | DisputeFact).decode
 

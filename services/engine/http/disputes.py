@@ -22,10 +22,10 @@ from services.engine.rules.kernel import SPECTATOR
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.idempotency import REPLAYED, command_id, key_of
-from services.runtime.web.operations import Keyed
+from services.runtime.web.operations import ANSWER_HEADERS, Keyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX
 
 MARKDOWN: Final = "text/markdown"
@@ -102,6 +102,7 @@ class DisputePage(Struct, frozen=True):
     tags=["disputes"],
     operation_id="open_dispute",
     operation_class=Keyed,
+    opt={ANSWER_HEADERS: ("Location",)},
     responses=refusals(
         "not-found", "not-a-player", "no-such-event", "no-such-refusal", "dispute-exists", "disputes-exhausted",
         "dispute-too-late", "match-void", "idempotency-key-reused",
@@ -129,6 +130,7 @@ async def open_dispute(
     "/matches/{match_id:str}/disputes",
     tags=["disputes"],
     operation_id="list_disputes",
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="The disputes of a match",
 )
@@ -145,6 +147,7 @@ async def list_disputes(request: Request, match_id: FromPath[str]) -> Response[D
     "/disputes/{dispute_id:str}",
     tags=["disputes"],
     operation_id="get_dispute",
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="A dispute",
 )
@@ -158,6 +161,7 @@ async def get_dispute(request: Request, dispute_id: FromPath[str]) -> Response[D
     "/disputes/{dispute_id:str}/case",
     tags=["disputes"],
     operation_id="get_case",
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found"),
     summary="The case file",
 )

@@ -12,12 +12,13 @@ from msgspec import Struct
 
 from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.kernel import AnyRules
+from services.runtime.web.operations import Conditional
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import RARE, answer, bytes_answer
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 
 TEXTS: Final = Path(__file__).parents[3] / "docs" / "rules"
-CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
 
 class GameView(Struct, frozen=True):
@@ -47,23 +48,24 @@ class GamePage(Struct, frozen=True):
     next: str | None = None
 
 
-@get("/games", tags=["games"], operation_id="list_games", summary="All games")
+@get("/games", tags=["games"], operation_id="list_games", operation_class=Conditional, summary="All games")
 async def list_games(request: Request) -> Response[GamePage]:
     """Return the catalogue."""
-    page = GamePage(tuple(_view(rules) for rules in request.the(Catalogue).newest()))
-    return Response(page, headers=CACHED)
+    page = GamePage(tuple(game_view(rules) for rules in request.the(Catalogue).newest()))
+    return answer(request, page, RARE)
 
 
 @get(
     "/games/{game:str}",
     tags=["games"],
     operation_id="get_game",
+    operation_class=Conditional,
     responses=refusals("unknown-game"),
     summary="One game",
 )
 async def get_game(request: Request, game: FromPath[str]) -> Response[GameView]:
     """Return a game with the JSON Schema of its options."""
-    return Response(_view(_rules(request, game)), headers=CACHED)
+    return answer(request, game_view(_rules(request, game)), RARE)
 
 
 @get(
@@ -71,17 +73,16 @@ async def get_game(request: Request, game: FromPath[str]) -> Response[GameView]:
     media_type="text/markdown; charset=utf-8",
     tags=["games"],
     operation_id="get_rules",
+    operation_class=Conditional,
     responses=refusals("unknown-game", "not-found"),
     summary="The rules of a game, in words",
 )
-async def get_rules(request: Request, game: FromPath[str]) -> Response[str]:
+async def get_rules(request: Request, game: FromPath[str]) -> Response[bytes]:
     """Return the rules as Markdown, in numbered clauses; refusals cite their numbers."""
     text = TEXTS / f"{_rules(request, game).name}.md"
     if not text.is_file():
         raise Problem("not-found", "This installation came without the texts of the rules.")
-    return Response(
-        text.read_text(encoding="utf-8"), media_type="text/markdown; charset=utf-8", headers=CACHED
-    )
+    return bytes_answer(request, text.read_bytes(), RARE, media_type="text/markdown; charset=utf-8")
 
 
 def _rules(request: Request, game: str) -> AnyRules:
@@ -91,7 +92,8 @@ def _rules(request: Request, game: str) -> AnyRules:
     return rules
 
 
-def _view(rules: AnyRules) -> GameView:
+def game_view(rules: AnyRules) -> GameView:
+    """Show a game."""
     return GameView(
         game=rules.name,
         title=rules.title,

@@ -73,11 +73,31 @@ def refused(request: Any, error: Exception) -> Response[bytes]:
 def _close(request: Any, *, status: int, problem: Problem | None, version: int | None) -> None:
     state: dict[str, Any] = request.scope["state"]
     hearing: Hearing | None = state.get(HEARING)
-    if hearing is None or not is_id(MATCH, hearing.match):
+    if hearing is not None:
+        close(
+            request.scope["litestar_app"].state,
+            hearing,
+            state["request_id"],
+            status=status,
+            problem=problem,
+            version=version,
+        )
+
+
+def close(
+    app_state: Any,
+    hearing: Hearing,
+    request_id: str,
+    *,
+    status: int,
+    problem: Problem | None,
+    version: int | None,
+) -> None:
+    """Put an entry into the log, unless it is a stranger's."""
+    if not is_id(MATCH, hearing.match):
         return
     if problem is not None and problem.code in _STRANGERS:
         return
-    app_state = request.scope["litestar_app"].state
     arrived = Arrived(
         at_ms=hearing.arrived_ms, player=hearing.player, command=hearing.command, move=hearing.move,
         if_match=hearing.if_match, status=status, code=None if problem is None else problem.code,
@@ -86,4 +106,4 @@ def _close(request: Any, *, status: int, problem: Problem | None, version: int |
         answered_ms=app_state["platform"].clock.now_ms(),
     )  # fmt: skip
     log: CommandLog = app_state["provided"][CommandLog]
-    log.note(Entry(hearing.match, arrived, state["request_id"]))
+    log.note(Entry(hearing.match, arrived, request_id))

@@ -12,11 +12,12 @@ from services.contracts.checkpoint import Checkpoint, MatchReceipt
 from services.contracts.merkle import SIZE_MAX
 from services.engine.http.playing import watched
 from services.runtime.tree import LogProofs, NotSealedError
+from services.runtime.web.operations import Conditional
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import FOREVER, answer
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 
-IMMUTABLE: Final = {"Cache-Control": "public, max-age=86400, immutable"}
 RETRY: Final = {"Retry-After": "2"}
 
 
@@ -53,6 +54,7 @@ class ConsistencyProof(Struct, frozen=True):
     "/log/checkpoint",
     tags=["log"],
     operation_id="get_checkpoint",
+    operation_class=Conditional,
     responses=refusals("not-sealed"),
     summary="The newest signed checkpoint of the log",
 )
@@ -64,24 +66,33 @@ async def get_checkpoint(request: Request) -> Response[Checkpoint]:
     newest = await request.the(LogProofs).newest()
     if newest is None:
         raise Problem("not-sealed", params={"size": 0}, headers=RETRY)
-    return Response(newest, headers={"Cache-Control": "no-cache"})
+    return answer(request, newest, "no-cache")
 
 
-@get("/log/checkpoints", tags=["log"], operation_id="list_checkpoints", summary="Every signed checkpoint")
+@get(
+    "/log/checkpoints",
+    tags=["log"],
+    operation_id="list_checkpoints",
+    operation_class=Conditional,
+    summary="Every signed checkpoint",
+)
 async def list_checkpoints(
     request: Request,
     after: Annotated[int, Parameter(ge=0, le=SIZE_MAX, description="The size to read on after.")] = 0,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
-) -> CheckpointPage:
+) -> Response[CheckpointPage]:
     """Return checkpoints in the order of their sizes."""
     items = await request.the(LogProofs).checkpoints(after, limit)
-    return CheckpointPage(tuple(items), items[-1].size if len(items) == limit else None)
+    page = CheckpointPage(tuple(items), items[-1].size if len(items) == limit else None)
+    return answer(request, page)
 
 
 @get(
     "/log/proofs/inclusion",
     tags=["log"],
     operation_id="prove_inclusion",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found", "not-sealed"),
     summary="Proof that an event is in the log",
 )
@@ -117,14 +128,15 @@ async def prove_inclusion(
         leaf, proof = await proofs.inclusion(where, within)
     except NotSealedError as error:
         raise Problem("not-sealed", params={"size": error.size}, headers=RETRY) from None
-    answer = InclusionProof(where, within, leaf.hex(), tuple(part.hex() for part in proof))
-    return Response(answer, headers=IMMUTABLE if size is not None else {"Cache-Control": "no-cache"})
+    proven = InclusionProof(where, within, leaf.hex(), tuple(part.hex() for part in proof))
+    return answer(request, proven, FOREVER if size is not None else "no-cache")
 
 
 @get(
     "/log/proofs/consistency",
     tags=["log"],
     operation_id="prove_consistency",
+    operation_class=Conditional,
     responses=refusals("not-sealed"),
     summary="Proof that the log only grew",
 )
@@ -142,14 +154,15 @@ async def prove_consistency(
         proof = await request.the(LogProofs).consistency(first, second)
     except NotSealedError as error:
         raise Problem("not-sealed", params={"size": error.size}, headers=RETRY) from None
-    answer = ConsistencyProof(first, second, tuple(part.hex() for part in proof))
-    return Response(answer, headers=IMMUTABLE)
+    return answer(request, ConsistencyProof(first, second, tuple(part.hex() for part in proof)), FOREVER)
 
 
 @get(
     "/matches/{match_id:str}/receipt",
     tags=["records"],
     operation_id="get_receipt",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found", "match-not-over", "not-sealed"),
     summary="The receipt of a finished match",
 )
@@ -164,11 +177,11 @@ async def get_receipt(request: Request, match_id: FromPath[str]) -> Response[Mat
     receipt = await request.the(LogProofs).receipt(match_id, live.head.version)
     if receipt is None:
         raise Problem("not-sealed", headers=RETRY)
-    answer = MatchReceipt(
+    found = MatchReceipt(
         match=match_id, version=live.head.version, hash=live.head.hash.hex(), receipt=receipt
     )
     # A ruling may void the match after its end, and then it has another end, and a receipt for that.
-    return Response(answer, headers={"Cache-Control": "public, no-cache"})
+    return answer(request, found, "public, no-cache")
 
 
 async def _position(request: Request, position: int | None, match: str | None, version: int | None) -> int:

@@ -14,12 +14,13 @@ from services.engine.play.live import DamagedMatchError
 from services.engine.play.pulse import Pulse
 from services.engine.play.records import Records
 from services.engine.rules.catalogue import Catalogue
-from services.runtime.web.conditions import etag
+from services.runtime.web.operations import ANSWER_HEADERS, Conditional
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import PRIVATE, answer, bytes_answer
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 
-ASK_AGAIN: Final = {"Cache-Control": "public, no-cache"}
+ASK_AGAIN: Final = "public, no-cache"
 """A ruling may void a match after its end, and then its record has one event more."""
 
 
@@ -28,6 +29,9 @@ ASK_AGAIN: Final = {"Cache-Control": "public, no-cache"}
     media_type=NDJSON,
     tags=["records"],
     operation_id="get_record",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
+    opt={ANSWER_HEADERS: ("Content-Disposition",)},
     responses=refusals("not-found", "match-not-over"),
     summary="The whole signed record of a finished match",
 )
@@ -39,22 +43,20 @@ async def get_record(request: Request, match_id: FromPath[str]) -> Response[byte
     """
     await _require_over(request, match_id)
     written = await request.the(Records).write(match_id)
-    headers = {
-        **ASK_AGAIN,
-        **({"ETag": etag(written.version)} if written.final else {}),
-        "Content-Disposition": f'attachment; filename="{match_id}.ndjson"',
-    }
-    return Response(b"".join(written.lines), media_type=NDJSON, headers=headers)
+    headers = {"Content-Disposition": f'attachment; filename="{match_id}.ndjson"'}
+    return bytes_answer(request, b"".join(written.lines), ASK_AGAIN, media_type=NDJSON, headers=headers)
 
 
 @get(
     "/matches/{match_id:str}/audit",
     tags=["records"],
     operation_id="audit_match",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found", "match-not-over"),
     summary="A full audit",
 )
-async def audit_match(request: Request, match_id: FromPath[str]) -> Verdict:
+async def audit_match(request: Request, match_id: FromPath[str]) -> Response[Verdict]:
     """Check chain, signature, receipt and seals, draw all chance and decide every move again, and keep the clock again.
 
     The service's outages are known here, so that a move which came late is a finding where nothing accounts for it.
@@ -65,7 +67,8 @@ async def audit_match(request: Request, match_id: FromPath[str]) -> Verdict:
     times = [entry.event.at_ms for entry in sheet.entries if entry.event is not None]
     outages = await request.the(Pulse).outages(min(times, default=0), max(times, default=0))
     # A long match takes a while; meanwhile other requests go on.
-    return await asyncio.to_thread(audit_sheet, sheet, request.the(Catalogue), keys, outages)
+    verdict = await asyncio.to_thread(audit_sheet, sheet, request.the(Catalogue), keys, outages)
+    return answer(request, verdict, PRIVATE)
 
 
 async def _require_over(request: Request, match_id: str) -> None:

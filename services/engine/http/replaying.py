@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from litestar import get
+from litestar import Response, get
 from litestar.params import FromPath, Parameter
 from msgspec import Struct
 
@@ -15,14 +15,16 @@ from services.engine.http.playing import watched
 from services.engine.play.live import Live
 from services.engine.play.positions import Positions
 from services.engine.play.views import Views, Watcher
-from services.engine.play.wire import EventView, event_view
+from services.engine.play.wire import EventView, GamePosition, LegalMove, event_view
 from services.engine.rules import match as matches
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
 from services.engine.rules.match import Match
 from services.engine.words.positions import position
+from services.runtime.web.operations import Conditional
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import PRIVATE, answer
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX
 
 EVERYBODY: Final = "everybody"
@@ -32,7 +34,7 @@ class StepChoice(Struct, frozen=True):
     """What one seat could have played; ``words`` has a few words for each of ``legal``."""
 
     seat: int
-    legal: tuple[Any, ...]
+    legal: tuple[LegalMove, ...]
     words: tuple[str, ...]
 
 
@@ -67,7 +69,7 @@ class StepView(Struct, frozen=True):
     viewer: str
     happened: Happened
     settled: bool
-    view: Any
+    view: GamePosition
     table: tuple[str, ...]
     could: tuple[StepChoice, ...]
     then: Happened | None
@@ -77,6 +79,8 @@ class StepView(Struct, frozen=True):
     "/matches/{match_id:str}/steps/{version:int}",
     tags=["records"],
     operation_id="get_step",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     responses=refusals("not-found", "match-not-over", "no-such-seat"),
     summary="One step of a match",
 )
@@ -92,7 +96,7 @@ async def get_step(
             " own seat or `spectator`; after the end anybody, and `everybody` by default.",
         ),
     ] = None,
-) -> StepView:
+) -> Response[StepView]:
     """Return what happened with a version, how the match stood after it, what could be played, and what followed."""
     live, watcher = await watched(request, match_id)
     seen_by = _viewer(live, watcher, viewer)
@@ -109,7 +113,7 @@ async def get_step(
     speech = Speech(started, names)
     settled = len(events) == 1 or events[1].command != events[0].command
     view = past.rules.observe(past.game, seen_by)
-    return StepView(
+    step = StepView(
         match_id=match_id,
         version=version,
         last=live.head.version,
@@ -123,6 +127,7 @@ async def get_step(
         could=_could(past, seen_by, speech) if settled else (),
         then=_happened(events[1], live, seen_by, speech) if len(events) > 1 else None,
     )
+    return answer(request, step, PRIVATE)
 
 
 def _viewer(live: Live, watcher: Watcher, wanted: str | None) -> Viewer:

@@ -16,8 +16,9 @@ from services.engine.rules.kernel import Refusal
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.idempotency import REPLAYED
-from services.runtime.web.operations import Keyed
+from services.runtime.web.operations import Conditional, Keyed
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import answer
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 from services.runtime.web.streams import VERSION_MAX
@@ -71,8 +72,11 @@ class CommitmentPage(Struct, frozen=True):
     responses=refusals("not-found", "unknown-game", "options-invalid", "seats-invalid"),
     summary="Commit to the chance of a match",
 )
-async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> CommitmentAnswer:
-    """Check game, seats and options, draw a seed, and publish the commitment to it; once for each key."""
+async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Response[CommitmentAnswer]:
+    """Check game, seats and options, draw a seed, and publish the commitment to it; once for each key.
+
+    What is committed to is a match of a game: under one key another game is another request.
+    """
     rules = request.the(Catalogue).game(data.game)
     if rules is None:
         raise Problem("unknown-game", params={"game": data.game})
@@ -82,14 +86,18 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
     if isinstance(options, Refusal):
         raise _refused(options)
     commitments = request.the(Commitments)
+    replayed = False
     if data.match_id is None:
-        commitment = await commitments.publish(rules.name, command.id)
+        published = await commitments.publish(rules.name, command.id)
+        if published is None:
+            raise Problem("idempotency-key-reused")
+        commitment, replayed = published
     else:
         known = await commitments.find(data.match_id)
         if known is None:
             raise Problem("not-found", "No commitment was published for this match.")
         commitment = known
-    return CommitmentAnswer(
+    answered = CommitmentAnswer(
         match_id=commitment.match,
         commitment=commitment.commitment,
         number=commitment.number,
@@ -99,22 +107,25 @@ async def commit(request: Request, data: JSONBody[CommitmentRequest]) -> Commitm
         turn_seconds=rules.turn_seconds,
         house_rules=rules.house_rules(options),
     )
+    return Response(answered, headers={REPLAYED: "true"} if replayed else {})
 
 
 @get(
     "/commitments",
     tags=["chance"],
     operation_id="list_commitments",
+    operation_class=Conditional,
     summary="Every commitment, and its reveal",
 )
 async def list_commitments(
     request: Request,
     after: Annotated[int, Parameter(ge=0, le=VERSION_MAX)] = 0,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
-) -> CommitmentPage:
+) -> Response[CommitmentPage]:
     """Return commitments in the order of their public numbers; one without a seed has not been revealed."""
     items = await request.the(Commitments).page(after, limit)
-    return CommitmentPage(tuple(items), items[-1].number if len(items) == limit else None)
+    page = CommitmentPage(tuple(items), items[-1].number if len(items) == limit else None)
+    return answer(request, page)
 
 
 @post(
@@ -146,4 +157,6 @@ async def start_match(request: Request, data: JSONBody[StartRequest]) -> Respons
 
 
 def _refused(refusal: Refusal) -> Problem:
-    return Problem(refusal.code, clause=refusal.clause, params=refusal.params)
+    option, reason = refusal.params.get("option"), refusal.params.get("reason")
+    detail = f"{option}: {reason}" if option and reason else str(reason or "")
+    return Problem(refusal.code, detail, clause=refusal.clause, params=refusal.params)

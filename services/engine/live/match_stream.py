@@ -37,9 +37,10 @@ class MatchSource:
         return str(self._watcher.viewer)
 
     async def snapshot(self, at: int | None) -> tuple[int, bytes]:
-        """Return the view at a version, or at the newest."""
-        if at is not None and 1 <= at < self._live.head.version:
-            past = await self._views.match_view_at(self._live, at, self._watcher)
+        """Return the view at a version (at the first for 0), or at the newest."""
+        if at is not None and at < self._live.head.version:
+            # There is no version 0: who has nothing yet begins with the first event.
+            past = await self._views.match_view_at(self._live, max(at, 1), self._watcher)
             if past is not None:
                 return past.version, _encode(past)
         view = await self._views.match_view(self._live, self._watcher)

@@ -53,8 +53,12 @@ class Commitments:
         self._clock = clock
         self._entropy = entropy
 
-    async def publish(self, game: str, command: str) -> Commitment:
-        """Draw a seed for a new match and publish the commitment to it; once for each command."""
+    async def publish(self, game: str, command: str) -> tuple[Commitment, bool] | None:
+        """Draw a seed for a new match and publish the commitment to it; once for each command.
+
+        Returns:
+            The commitment, and whether it was published before; None if the command committed to another game.
+        """
         match = make_id(MATCH, self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
         seed = self._entropy(SEED_BYTES)
         commitment = commitment_of(match, seed)
@@ -67,7 +71,14 @@ class Commitments:
             commitment,
             sealed,
         )
-        return Commitment(row["match"], row["commitment"], row["number"])
+        known = row["match"] != match
+        if known:
+            before = await self._database.pool.fetchval(
+                "select game from macao_engine.commitments where match = $1", row["match"]
+            )
+            if before != game:
+                return None
+        return Commitment(row["match"], row["commitment"], row["number"]), known
 
     async def find(self, match: str) -> Commitment | None:
         """Return a commitment under which a match may be played; None if it was never published, or revealed unused."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from hashlib import sha256
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.contracts.envelope import Event, Head
 from services.contracts.events.base import Fact
@@ -73,7 +73,7 @@ class Cause(Struct, frozen=True):
     """What a command asked for, as the record keeps it."""
 
     seat: int
-    move: Any
+    move: Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/MadeMove"})]
 
 
 class SeatRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from services.contracts.envelope import Event
 from services.engine.play.live import Live, LiveMatches
 from services.engine.play.positions import Positions
 from services.engine.play.pulse import Pulse
-from services.engine.play.wire import ClockView, EventPage, MatchView, SeatView, event_view
-from services.engine.rules import match as matches
+from services.engine.play.wire import ClockView, EventPage, MatchView, event_view, match_view
 from services.engine.rules.kernel import AUDITOR, SPECTATOR, Viewer
 from services.engine.rules.match import Match
 from services.runtime.clock import Clock
@@ -80,7 +79,12 @@ class Views:
         if not 1 <= version <= live.head.version:
             return None
         past = await self._positions.at(live.match.started.match, version)
-        return None if past is None else await self._view(past, version, watcher, None)
+        if past is None:
+            return None
+        # Between the events of one command the game is in the middle of a decision, and nobody is to act.
+        around = await self.events(live, version - 1, 2)
+        settled = len(around) < 2 or around[0].command != around[1].command  # noqa: PLR2004
+        return await self._view(past, version, watcher, None, settled=settled)
 
     async def events(self, live: Live, after: int, limit: int) -> list[Event]:
         """Return up to ``limit`` events with versions above ``after``."""
@@ -108,31 +112,16 @@ class Views:
         deadline_ms = live.turn_since_ms + seconds * 1000 + self._pulse.down_since_ms(live.turn_since_ms)
         return ClockView(live.turn, seconds, deadline_ms, self._clock.now_ms())
 
-    async def _view(self, match: Match, version: int, watcher: Watcher, clock: ClockView | None) -> MatchView:
-        started = match.started
-        waiting = matches.pending(match)
-        names = await self._players.names_of(seat.player for seat in started.seats)
-        return MatchView(
-            id=started.match,
-            table=started.table,
-            game=started.game,
-            rules_version=started.rules_version,
-            options=Raw(started.options),
-            status=match.status,
-            version=version,
-            seats=tuple(
-                SeatView(at, seat.player, names.get(seat.player), seat.bot, seat.seed)
-                for at, seat in enumerate(started.seats)
-            ),
-            your_seat=watcher.seat,
-            view=match.rules.observe(match.game, watcher.viewer),
-            turn=waiting.turn if waiting else None,
-            to_act=waiting.may_act if waiting else (),
-            legal=() if watcher.seat is None else matches.legal(match, watcher.seat),
+    async def _view(
+        self, match: Match, version: int, watcher: Watcher, clock: ClockView | None, *, settled: bool = True
+    ) -> MatchView:
+        names = await self._players.names_of(seat.player for seat in match.started.seats)
+        return match_view(
+            match,
+            version,
+            seat=watcher.seat,
+            viewer=watcher.viewer,
+            names=names,
             clock=clock,
-            places=match.places,
-            rated=started.rated,
-            visibility=started.visibility,
-            commitment=started.commitment,
-            commitment_number=started.commitment_number,
+            settled=settled,
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from services.contracts.envelope import Event
 from services.contracts.events.catalogue import encode, fact_of
@@ -15,6 +15,14 @@ from services.engine.rules.kernel import AUDITOR, Viewer
 from services.engine.rules.match import Match
 
 _json: Final = msgspec.json.Encoder().encode
+
+
+# What is encoded by the games, or was encoded long ago, has its schema under a name of its own (http/documentation.py).
+EventData = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/EventData"})]
+CauseData = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Cause"})]
+GamePosition = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Position"})]
+LegalMove = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/LegalMove"})]
+GameOptions = Annotated[Raw, Meta(extra_json_schema={"type": "object", "additionalProperties": True})]
 
 
 class EventView(Struct, frozen=True):
@@ -36,8 +44,8 @@ class EventView(Struct, frozen=True):
     at_ms: int
     actor: str
     command: str
-    cause: Raw | None
-    data: Raw
+    cause: CauseData | None
+    data: EventData
     seal: str | None
     hash: str
 
@@ -75,9 +83,11 @@ class MatchView(Struct, frozen=True):
         version: the version of the last event; send it as ``If-Match`` with a move.
         your_seat: the seat of the caller, or null.
         view: the position, in the game's own shape, tagged with ``game``.
-        turn: the seat that must decide next, null when the match is over.
-        to_act: every seat that has a legal move.
-        legal: the caller's legal moves as they can be sent (a stake as its range); ``leave`` is always open as well.
+        turn: the seat that must decide next, whose clock runs; null when the match is over, and at a version between
+            the events of one command.
+        to_act: every seat that has a legal move, beside its turn as well (a call, a catch).
+        legal: act when it is not empty: the caller's legal moves as they can be sent (a stake as its range); ``leave``
+            is always open as well.
         places: one per seat when the match has ended, 1 is first, equal results share.
     """
 
@@ -85,21 +95,33 @@ class MatchView(Struct, frozen=True):
     table: str
     game: str
     rules_version: int
-    options: Raw
+    options: GameOptions
     status: Literal["running", "ended", "voided"]
     version: int
     seats: tuple[SeatView, ...]
     your_seat: int | None
-    view: Any
+    view: GamePosition
     turn: int | None
     to_act: tuple[int, ...]
-    legal: tuple[Any, ...]
+    legal: tuple[LegalMove, ...]
     clock: ClockView | None
     places: tuple[int, ...] | None
     rated: bool
     visibility: Literal["public", "private"]
     commitment: str
     commitment_number: int
+
+
+MatchPart = msgspec.defstruct(
+    "MatchPart",
+    [
+        (name, kind | UnsetType, UNSET)
+        for name, kind in get_type_hints(MatchView, include_extras=True).items()
+    ],
+    namespace={"__doc__": "Those fields of a match that were asked for."},
+    frozen=True,
+    omit_defaults=True,
+)
 
 
 class MoveAnswer(Struct, frozen=True):
@@ -118,7 +140,7 @@ class MoveAnswer(Struct, frozen=True):
     events: tuple[EventView, ...]
     turn: int | None
     to_act: tuple[int, ...]
-    legal: tuple[Any, ...]
+    legal: tuple[LegalMove, ...]
     places: tuple[int, ...] | None
 
 
@@ -134,6 +156,48 @@ class EventPage(Struct, frozen=True):
 
     items: tuple[EventView, ...]
     next: Annotated[int, Meta(ge=0)] | None
+
+
+def match_view(
+    match: Match,
+    version: int,
+    *,
+    seat: int | None,
+    viewer: Viewer,
+    names: Mapping[str, str],
+    clock: ClockView | None,
+    settled: bool = True,
+) -> MatchView:
+    """Show a match after the event with this version to a viewer, who sits in ``seat`` or in none.
+
+    Where it is not ``settled``, the version lies between the events of one command: nobody is to act then.
+    """
+    started = match.started
+    waiting = matches.pending(match) if settled else None
+    return MatchView(
+        id=started.match,
+        table=started.table,
+        game=started.game,
+        rules_version=started.rules_version,
+        options=Raw(started.options),
+        status=match.status,
+        version=version,
+        seats=tuple(
+            SeatView(at, taken.player, names.get(taken.player), taken.bot, taken.seed)
+            for at, taken in enumerate(started.seats)
+        ),
+        your_seat=seat,
+        view=match.rules.observe(match.game, viewer),
+        turn=waiting.turn if waiting else None,
+        to_act=waiting.may_act if waiting else (),
+        legal=matches.legal(match, seat) if settled and seat is not None else (),
+        clock=clock,
+        places=match.places,
+        rated=started.rated,
+        visibility=started.visibility,
+        commitment=started.commitment,
+        commitment_number=started.commitment_number,
+    )
 
 
 def event_view(event: Event, match: Match, viewer: Viewer, *, over: bool) -> EventView:

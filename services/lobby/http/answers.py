@@ -12,6 +12,7 @@ from services.lobby.tables.keeper import Keeper
 from services.lobby.tables.orders import Order
 from services.lobby.tables.table import NO_SEED, Level
 from services.lobby.tables.views import TableView, TableViews
+from services.runtime.web import reading
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
 from services.runtime.web.idempotency import REPLAYED
@@ -68,7 +69,7 @@ async def begin(request: Request, done: Done) -> None:
 
 def headers_of(done: Done) -> dict[str, str]:
     """Return the headers that go with a table."""
-    headers = {"ETag": etag(done.table.version), "Cache-Control": "private, no-cache"}
+    headers = reading.headers_of(etag(done.table.version), reading.PRIVATE)
     if done.replayed:
         headers[REPLAYED] = "true"
     return headers

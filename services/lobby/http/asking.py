@@ -7,11 +7,9 @@ from typing import Final
 from services.runtime.names import RULES, fault_of, tidied
 from services.runtime.tokens.caller import Caller
 from services.runtime.web.idempotency import HEADER, REPLAYED, Command, key_of
+from services.runtime.web.operations import ANONYMOUS_KEY_MIN
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
-
-ANONYMOUS_KEY_MIN: Final = 20
-"""Without a token nothing but the key tells two clients apart, and the answer holds a token: it must not be guessed."""
 
 KEY_REFUSALS: Final = ("idempotency-key-malformed", "idempotency-key-reused")
 

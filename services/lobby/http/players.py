@@ -16,7 +16,7 @@ from services.runtime.players import Player
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.limiting import address_of, spend
-from services.runtime.web.operations import OptionallyKeyed
+from services.runtime.web.operations import AnonymouslyKeyed, OptionallyKeyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -50,7 +50,7 @@ class PasswordRequest(Body, frozen=True):
     "/players",
     tags=["players"],
     operation_id="create_player",
-    operation_class=OptionallyKeyed,
+    operation_class=AnonymouslyKeyed,
     summary="Become a guest",
     responses=refusals("name-invalid", "rate-limited", *KEY_REFUSALS),
 )

@@ -13,7 +13,7 @@ from services.lobby.tables.quick import QuickMatch
 from services.lobby.tables.views import TableView
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
-from services.runtime.web.operations import Keyed
+from services.runtime.web.operations import MADE, Keyed
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
 
@@ -32,6 +32,7 @@ class QuickMatchRequest(Body, frozen=True):
     tags=["tables"],
     operation_id="quick_match",
     operation_class=Keyed,
+    opt=MADE,
     summary="Sit down with strangers",
     responses=refusals(*WRITES[:3], "unknown-game", "seed-invalid", "unavailable"),
 )

@@ -27,7 +27,7 @@ from services.lobby.tables.table import Level, Table
 from services.lobby.tables.views import TableView
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
-from services.runtime.web.operations import Keyed
+from services.runtime.web.operations import VERSIONED, Keyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -67,6 +67,7 @@ class HostRequest(Body, frozen=True):
     tags=["tables"],
     operation_id="join_table",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Sit down",
     responses=refusals(
         *WRITES, "already-seated", "seat-taken", "table-full", "no-such-seat", "invite-code-wrong", "seed-invalid",
@@ -98,6 +99,7 @@ async def join_table(
     tags=["tables"],
     operation_id="leave_table",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Stand up",
     responses=refusals(*WRITES, "not-seated", "match-running", "table-closed"),
 )
@@ -115,6 +117,7 @@ async def leave_table(request: Request, table_id: FromPath[str]) -> Response[Tab
     tags=["tables"],
     operation_id="give_seed",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Add an own seed",
     responses=refusals(*WRITES, "seed-invalid", "not-seated", "match-running", "table-closed"),
 )
@@ -133,6 +136,7 @@ async def give_seed(
     tags=["tables"],
     operation_id="seat_bot",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Sit a bot down",
     responses=refusals(
         *WRITES, "not-host", "seat-taken", "table-full", "no-such-seat", "quick-match-filling", "match-running",
@@ -166,6 +170,7 @@ async def seat_bot(
     tags=["tables"],
     operation_id="pass_host",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Hand the table over",
     responses=refusals(
         *WRITES, "not-host", "host-unfit", "quick-match-filling", "match-running", "table-closed"
@@ -185,6 +190,7 @@ async def pass_host(
     tags=["tables"],
     operation_id="remove_player",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Free a seat",
     responses=refusals(
         *WRITES,

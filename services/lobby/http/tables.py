@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 from litestar import Response, get, patch, post
@@ -22,10 +22,13 @@ from services.lobby.tables.table_stream import TableSource
 from services.lobby.tables.views import TablePage, TableView, TableViews
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
-from services.runtime.web.operations import Keyed
+from services.runtime.web.conditions import etag
+from services.runtime.web.operations import MADE, VERSIONED, Conditional, Keyed
 from services.runtime.web.problems import Problem
+from services.runtime.web.reading import PRIVATE, unchanged
+from services.runtime.web.reading import answer as read_answer
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX, EventStream, event_stream
 
 PAGE_MAX: Final = 100
@@ -56,7 +59,7 @@ class ChangeRequest(Body, frozen=True):
     rated: bool | UnsetType = UNSET
 
 
-class Started(Struct, frozen=True):
+class StartedMatch(Struct, frozen=True):
     """The match that runs now."""
 
     match_id: str
@@ -68,6 +71,7 @@ class Started(Struct, frozen=True):
     tags=["tables"],
     operation_id="open_table",
     operation_class=Keyed,
+    opt=MADE,
     summary="Open a table",
     responses=refusals(*WRITES, "unknown-game", "options-invalid", "seats-invalid", "unavailable"),
 )
@@ -89,16 +93,23 @@ async def open_table(request: Request, data: JSONBody[OpenRequest]) -> Response[
     return await answer(request, done, caller.player, {"Location": f"/v1/tables/{done.table.id}"})
 
 
-@get("/tables", tags=["tables"], operation_id="list_tables", summary="List public tables")
+@get(
+    "/tables",
+    tags=["tables"],
+    operation_id="list_tables",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
+    summary="List public tables",
+)
 async def list_tables(
     request: Request,
-    game: Annotated[str | None, QueryParameter(max_length=64)] = None,
+    game: Annotated[str | None, QueryParameter(max_length=64, pattern=r"^[^\x00]*$")] = None,
     wanted_state: Annotated[Literal["open", "playing", "closed"], QueryParameter(name="state")] = "open",
     cursor: Annotated[
         str | None, QueryParameter(max_length=128, description="``next`` of the page before.")
     ] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=PAGE_MAX)] = 20,
-) -> TablePage:
+) -> Response[TablePage]:
     """Return public tables, the newest first."""
     before = _table_in(cursor)
     if game is not None and "\0" in game:
@@ -107,20 +118,27 @@ async def list_tables(
     tables = await board.page(game=game, state=wanted_state, before=before, limit=limit + 1)
     caller = await request.caller()
     items = await request.the(TableViews).views(tables[:limit], caller.player)
-    return TablePage(items, _cursor(items[-1].id) if len(tables) > limit else None)
+    page = TablePage(items, _cursor(items[-1].id) if len(tables) > limit else None)
+    return read_answer(request, page, PRIVATE)
 
 
 @get(
     "/tables/{table_id:str}",
     tags=["tables"],
     operation_id="get_table",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     summary="Look at a table",
     responses=refusals("not-found"),
 )
 async def get_table(request: Request, table_id: FromPath[str]) -> Response[TableView]:
     """Return a table as it stands."""
     caller = await request.caller()
-    return await answer(request, Done(await request.the(Desk).find(table_id)), caller.player)
+    table = await request.the(Desk).find(table_id)
+    known = unchanged(request, etag(table.version), PRIVATE)
+    if known is not None:
+        return cast("Response[TableView]", known)
+    return await answer(request, Done(table), caller.player)
 
 
 @patch(
@@ -129,6 +147,7 @@ async def get_table(request: Request, table_id: FromPath[str]) -> Response[Table
     tags=["tables"],
     operation_id="change_table",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Change the settings",
     responses=refusals(
         *WRITES,
@@ -163,10 +182,11 @@ async def change_table(
     tags=["tables"],
     operation_id="start_table",
     operation_class=Keyed,
+    opt=VERSIONED,
     summary="Start the match",
     responses=refusals(*WRITES, "not-host", "seats-empty", "match-running", "table-closed", "unavailable"),
 )
-async def start_table(request: Request, table_id: FromPath[str]) -> Response[Started]:
+async def start_table(request: Request, table_id: FromPath[str]) -> Response[StartedMatch]:
     """Start the match when every seat is taken; after its end, start the next. For the host.
 
     At a table of quick match the host need not wait until it starts by itself, once enough players are there.
@@ -178,16 +198,17 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
         table_id, Start(), actor=caller.player, command=await request.command(), cause=Cause("start")
     )
     await request.the(Keeper).begin(done.table)
-    return Response(Started(done.table.match or ""), headers=headers_of(done))
+    return Response(StartedMatch(done.table.match or ""), headers=headers_of(done))
 
 
 @get(
     "/tables/{table_id:str}/stream",
     tags=["tables"],
     operation_id="stream_table",
+    security=OPTIONAL_TOKEN,
     summary="Follow a table",
     media_type="text/event-stream",
-    responses=refusals("not-found"),
+    responses=refusals("not-found", "too-many-streams"),
 )
 async def stream_table(
     request: Request,

@@ -19,7 +19,7 @@ from services.runtime.tokens.refreshing import hash_of
 from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.limiting import address_of, spend
-from services.runtime.web.operations import OptionallyKeyed
+from services.runtime.web.operations import AnonymouslyKeyed, OptionallyKeyed
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import SCHEME, refusals
@@ -60,7 +60,7 @@ class TokenList(Struct, frozen=True):
     status_code=200,
     tags=["tokens"],
     operation_id="sign_in",
-    operation_class=OptionallyKeyed,
+    operation_class=AnonymouslyKeyed,
     summary="Sign in",
     responses=refusals("credentials-wrong", "rate-limited", *KEY_REFUSALS),
 )

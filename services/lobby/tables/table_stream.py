@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
@@ -25,7 +25,7 @@ class TableChange(Struct, frozen=True):
     version: int
     type: str
     at_ms: int
-    event: Raw
+    event: Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/TableEventData"})]
     table: TableView
 
 
@@ -43,8 +43,10 @@ class TableSource:
     async def snapshot(self, at: int | None) -> tuple[int, bytes]:
         """Return the table at a version."""
         table = self._table
-        if at is not None and 0 < at < table.version:
-            table = await self._at(at)
+        if at is not None and at < table.version:
+            table = await self._at(
+                max(at, 1)
+            )  # there is no version 0: who has nothing yet begins with the first
         return table.version, _encode(await self._views.view(table, self._viewer))
 
     async def frames(self, after: int) -> Sequence[Frame]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.lobby.tables.desk import Desk
 from services.lobby.tables.table import Level, Table, TurnSeconds, Visibility
 from services.runtime.players import Players
 
 
-class SeatView(Struct, frozen=True):
+class TableSeat(Struct, frozen=True):
     """A seat: who sits there; all null where nobody does. ``bot`` is a bot's level, null for a person."""
 
     seat: int
@@ -41,8 +41,8 @@ class TableView(Struct, frozen=True, kw_only=True):
     version: int
     game: str
     rules_version: int
-    options: Raw
-    seats: list[SeatView]
+    options: Annotated[Raw, Meta(extra_json_schema={"type": "object", "additionalProperties": True})]
+    seats: list[TableSeat]
     host: str
     state: Literal["open", "playing", "closed"]
     turn_seconds: TurnSeconds
@@ -94,9 +94,9 @@ class TableViews:
             rules_version=table.rules_version,
             options=settings.options,
             seats=[
-                SeatView(number, None, None, None)
+                TableSeat(number, None, None, None)
                 if seat is None
-                else SeatView(number, seat.player, names.get(seat.player), seat.bot)
+                else TableSeat(number, seat.player, names.get(seat.player), seat.bot)
                 for number, seat in enumerate(table.seats)
             ],
             host=table.host,

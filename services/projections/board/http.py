@@ -14,8 +14,9 @@ from services.projections.board.view import TableOnBoard, tables_of
 from services.projections.caching import answer
 from services.projections.paging import PAGE_DEFAULT, Cursor, Id, Limit, cursor_of, key_of
 from services.projections.slugs import game_of
+from services.runtime.web.operations import Conditional
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX, EventStream, event_stream
 
 
@@ -32,7 +33,13 @@ class LobbyPage(Struct, frozen=True):
     position: int
 
 
-@get("/lobby", operation_id="get_lobby", summary="The lobby board", responses=refusals("unknown-game"))
+@get(
+    "/lobby",
+    operation_id="get_lobby",
+    operation_class=Conditional,
+    summary="The lobby board",
+    responses=refusals("unknown-game"),
+)
 async def get_lobby(
     request: Request,
     game: Annotated[str | None, QueryParameter(description="Only tables of this game.")] = None,
@@ -63,8 +70,10 @@ async def get_lobby(
 @get(
     "/lobby/stream",
     operation_id="stream_lobby",
+    security=OPTIONAL_TOKEN,
     summary="The lobby board, live",
     media_type="text/event-stream",
+    responses=refusals("too-many-streams"),
 )
 async def stream_lobby(
     request: Request,

@@ -17,9 +17,10 @@ from services.projections.caching import PRIVATE, answer
 from services.projections.history.tables import Entry, Figures, History
 from services.projections.leaderboards.http import points
 from services.projections.paging import BIGINT_MAX, PAGE_DEFAULT, Cursor, Limit, Number, cursor_of, key_of
+from services.runtime.web.operations import Conditional
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
-from services.runtime.web.schema import refusals
+from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 
 
 class SeatInHistory(Struct, frozen=True):
@@ -84,6 +85,8 @@ class Statistics(Struct, frozen=True):
 @get(
     "/players/{player:str}/matches",
     operation_id="list_matches_of_player",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     summary="A player's matches",
     responses=refusals("not-found"),
 )
@@ -105,6 +108,8 @@ async def list_matches(
 @get(
     "/players/{player:str}/stats",
     operation_id="get_statistics_of_player",
+    operation_class=Conditional,
+    security=OPTIONAL_TOKEN,
     summary="A player's figures",
     responses=refusals("not-found"),
 )

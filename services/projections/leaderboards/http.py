@@ -21,6 +21,7 @@ from services.projections.leaderboards.tables import Leaderboards, Standing
 from services.projections.paging import PAGE_DEFAULT, Cursor, Id, Limit, Number, cursor_of, key_of
 from services.projections.slugs import game_of
 from services.runtime.platform import Platform
+from services.runtime.web.operations import Conditional
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals
@@ -83,6 +84,7 @@ async def ranked(platform: Platform, standings: Sequence[Standing]) -> list[Rank
 @get(
     "/leaderboards/{game:str}",
     operation_id="get_leaderboard",
+    operation_class=Conditional,
     summary="The leaderboard of a game",
     responses=refusals("unknown-game"),
 )
@@ -102,6 +104,7 @@ async def get_leaderboard(
 @get(
     "/leaderboards/{game:str}/players/{player:str}",
     operation_id="get_standing",
+    operation_class=Conditional,
     summary="A player's rank, with neighbours",
     responses=refusals("unknown-game", "not-found"),
 )

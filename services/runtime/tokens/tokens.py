@@ -66,6 +66,10 @@ class Tokens:
                 stack.push_async_callback(self._issuer.close)
             yield
 
+    def known(self, token: str) -> Caller | None:
+        """Return who a token of ours spoke for when it was last seen; for counting, not for trusting."""
+        return self._verifier.known(token)
+
     async def caller_of(self, token: str) -> Caller:
         """Return who a token speaks for; see ``Verifier.caller_of`` and ``Issuer.caller_of``."""
         if self._issuer is not None and not self._verifier.knows(token) and self._issuer.issued(token):

@@ -30,6 +30,10 @@ class Verifier:
         """Say whether this token was found to be good before."""
         return token in self._known
 
+    def known(self, token: str) -> Caller | None:
+        """Return who a token speaks for, if it was found to be good before; without asking whether it still is."""
+        return self._known.get(token)
+
     async def caller_of(self, token: str) -> Caller:
         """Return who a token speaks for.
 

@@ -2,75 +2,96 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
+import msgspec
 from litestar import Litestar, Response, get
 from litestar.datastructures import State
 from litestar.exceptions import MethodNotAllowedException
 from litestar.response import Redirect
 from litestar.types import Message, Receive, Scope, Send
 
-from services.contracts.ids import ENTROPY_BYTES, REQUEST, make_id
 from services.runtime.platform import Platform
 from services.runtime.service import Check, Factory, Service
 from services.runtime.settings import Settings
 from services.runtime.vault import KEY_BYTES
-from services.runtime.web import catalogue, health, metrics, request_id
+from services.runtime.web import catalogue, health, metrics
 from services.runtime.web.bodies import SIZE_MAX
-from services.runtime.web.problems import problem_of, response_of
+from services.runtime.web.compression import Compressing
+from services.runtime.web.cors import Headers
+from services.runtime.web.edge import API, Edge
+from services.runtime.web.problems import Problem, problem_of, response_of
+from services.runtime.web.reference import documentation_of
 from services.runtime.web.request import ARRIVED_MS, PLATFORM, PROVIDED, Request
-from services.runtime.web.schema import HandlersPlugin, openapi_config
+from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
 from services.runtime.web.streams import StreamHub
 
-REQUESTS: Final = "requests"
-REQUEST_NUMBERS: Final = "request_numbers"
+EDGE: Final = "edge"
+"""Where an app keeps its edge in its state."""
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _logger: Final = logging.getLogger("macao.web")
 
 
 class App(Litestar):
-    """Litestar's app with one layer around everything, also around what no route matches: id, log line, count.
-
-    It is written out here rather than as middlewares because every request pays for it.
-    """
+    """Litestar's app with the edge around it (``edge.py``), a log line and a count."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or the lifespan."""
-        if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
+        """Serve one request, a WebSocket, or the lifespan."""
+        if scope["type"] == "http":
+            await self._observed(scope, receive, send)
             return
-        await self._observed(scope, receive, send)
+        if scope["type"] == "websocket":
+            edge: Edge = self.state[EDGE]
+            scope.setdefault("state", {})["request_id"] = edge.look_at(scope["headers"]).id
+        await super().__call__(scope, receive, send)
 
-    async def _observed(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _observed(self, scope: Any, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
+        edge: Edge = self.state[EDGE]
+        seen = edge.look_at(scope["headers"])
         state: dict[str, Any] = scope.setdefault("state", {})
         state[ARRIVED_MS] = self.state[PLATFORM].clock.now_ms()
-        name = request_id.accepted(scope["headers"])  # type: ignore[arg-type]
-        if name is None:
-            name = f"{self.state[REQUESTS]}-{next(self.state[REQUEST_NUMBERS])}"
-        state["request_id"] = name
+        state["request_id"] = seen.id
+        if seen.gzip and scope["method"] == "GET":
+            send = Compressing(send)
+        limits: Headers = []
         status = 0
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (request_id.HEADER, name.encode())]
+                message["headers"] = edge.finished(message["headers"], seen, limits)
                 self._count(scope, status, time.perf_counter() - started)
             await send(message)
 
+        preflight = edge.preflight(seen) if scope["method"] == "OPTIONS" else None
+        if preflight is not None:
+            await _answer_at_once(answer, Response(None, status_code=204), preflight)
+            return
+        offered = _offered(self, scope["path"]) if scope["method"] == "OPTIONS" else []
+        if offered:
+            allow = ", ".join([*offered, "OPTIONS"])
+            await _answer_at_once(answer, Response(None, status_code=204, headers={"Allow": allow}))
+            return
+        try:
+            if scope["path"].startswith(API):
+                limits = edge.count(scope, seen)
+        except Problem as problem:
+            await _answer_at_once(answer, response_of(problem, instance=scope["path"], request_id=seen.id))
+            return
         try:
             await super().__call__(scope, receive, answer)
         except Exception as error:
             # Whatever a handler raises becomes a problem further in; here are only answers that broke half-way.
-            _logger.exception("an answer broke off", extra={"request_id": name})
+            _logger.exception("an answer broke off", extra={"request_id": seen.id})
             if not status:
                 raise
             del error
@@ -104,8 +125,6 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
     for service in services:
         checks.update(service.checks)
     hub = StreamHub(shared)
-    # Request ids name this run of the process, and count: unique like random ones, and cheaper.
-    run = make_id(REQUEST, shared.clock.now_ms(), shared.entropy(ENTROPY_BYTES))
     counts = metrics.Metrics(shared.registry)
     counts.refreshers.extend(service.refresh for service in services if service.refresh)
     provided: dict[type, object] = {type(item): item for item in (health.Checks(checks), counts, hub)}
@@ -122,7 +141,10 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
         request_max_body_size=SIZE_MAX,
         exception_handlers={Exception: _refuse},
         lifespan=[_lifespan(shared, hub, services)],
-        state=State({PLATFORM: shared, PROVIDED: provided, REQUESTS: run, REQUEST_NUMBERS: itertools.count(1)}),
+        state=State({
+            PLATFORM: shared, PROVIDED: provided, EDGE: Edge(shared),
+            DOCUMENTATION: partial(documentation_of, services),
+        }),
         openapi_config=openapi_config(tuple(service.name for service in services)),
         plugins=[HandlersPlugin()],
         logging_config=None,
@@ -136,7 +158,8 @@ def openapi_of(*factories: Factory) -> dict[str, Any]:
     """Return the OpenAPI document of services, which need neither a database nor a secret for that."""
     placeholder = urlsafe_b64encode(bytes(KEY_BYTES)).decode()
     settings = Settings(database_url="postgresql://localhost/none", secret_key=placeholder)
-    return create_app(settings, factories).openapi_schema.to_schema()
+    found: dict[str, Any] = msgspec.json.decode(document_bytes(create_app(settings, factories)))
+    return found
 
 
 def _lifespan(platform: Platform, hub: StreamHub, services: list[Service]) -> Callable[[Litestar], Any]:
@@ -158,6 +181,21 @@ def _database_check(platform: Platform) -> Check:
         await platform.database.pool.fetchval("SELECT 1")
 
     return check
+
+
+async def _answer_at_once(send: Send, response: Response[Any], headers: Headers | None = None) -> None:
+    """Send a whole answer without a route."""
+    body: bytes = response.content or b""
+    sent = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+    if body:
+        sent += [
+            (b"content-type", str(response.media_type).encode()), (b"content-length", str(len(body)).encode()),
+        ]  # fmt: skip
+    start: Any = {
+        "type": "http.response.start", "status": response.status_code, "headers": [*sent, *(headers or ())],
+    }  # fmt: skip
+    await send(start)
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def _refuse(request: Any, error: Exception) -> Response[bytes]:

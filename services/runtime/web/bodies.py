@@ -23,6 +23,30 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
+def strictly(kind: Any, body: bytes | msgspec.Raw) -> Any:
+    """Decode JSON without coercion; only that 2.0 is the whole number 2, as JSON knows no integers.
+
+    Raises:
+        DecodeError: and ``ValidationError``, which is one.
+    """
+    try:
+        return _decoder(kind).decode(body)
+    except msgspec.ValidationError as error:
+        if "got `float`" not in str(error):
+            raise
+        return msgspec.convert(_with_whole_numbers(msgspec.json.decode(body)), kind)
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_with_whole_numbers(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _with_whole_numbers(one) for key, one in value.items()}
+    return value
+
+
 def decode(kind: Any, body: bytes, content_type: str) -> Any:
     """Turn the bytes of a body into ``kind``: no coercion, no unknown fields.
 
@@ -32,7 +56,7 @@ def decode(kind: Any, body: bytes, content_type: str) -> Any:
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise Problem("unsupported-media-type", f"The Content-Type is {content_type[:80] or 'missing'}.")
     try:
-        return _decoder(kind).decode(body)
+        return strictly(kind, body)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         raise Problem(

@@ -9,16 +9,30 @@ from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
 
 from services.runtime.web import idempotency
 
+ANONYMOUS_KEY_MIN: Final = 20
+"""Without a token nothing but the key tells two clients apart, and the answer holds a token: it must not be guessed."""
+
 IF_MATCH: Final = "If-Match"
+IF_NONE_MATCH: Final = "If-None-Match"
+
+ANSWER_HEADERS: Final = "answer_headers"
+"""The key of a handler's ``opt`` under which it lists the headers that its answers have beyond the usual."""
+VERSIONED: Final = {ANSWER_HEADERS: ("ETag",)}
+MADE: Final = {ANSWER_HEADERS: ("ETag", "Location")}
 
 
-def _key(*, required: bool) -> Parameter:
+def _key(*, required: bool, length_min: int = 1) -> Parameter:
     return Parameter(
         name=idempotency.HEADER,
         param_in="header",
         required=required,
-        description="A fresh random key for a new command, the same key for its retries.",
-        schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:-]+$"),
+        description="A fresh random key for a new command, the same key for its retries: 1 to 128 characters.",
+        schema=Schema(
+            type=OpenAPIType.STRING,
+            min_length=length_min,
+            max_length=130,
+            pattern=r'^("[A-Za-z0-9._:-]+"|[A-Za-z0-9._:-]+)$',
+        ),
     )
 
 
@@ -31,6 +45,24 @@ def _version() -> Parameter:
         " (`leave`, `call`, `catch`) need none; all others do.",
         schema=Schema(type=OpenAPIType.STRING, pattern=r'^"?[0-9]{1,15}"?$'),
     )
+
+
+@dataclass
+class Conditional(Operation):
+    """A read whose answer has an entity tag, and is 304 without a body for who holds it already."""
+
+    def __post_init__(self) -> None:
+        """Add the header."""
+        self.parameters = [
+            *(self.parameters or []),
+            Parameter(
+                name=IF_NONE_MATCH,
+                param_in="header",
+                required=False,
+                description="The `ETag` of the answer that the client holds: `304` without a body if it still holds.",
+                schema=Schema(type=OpenAPIType.STRING),
+            ),
+        ]
 
 
 @dataclass
@@ -49,6 +81,15 @@ class OptionallyKeyed(Operation):
     def __post_init__(self) -> None:
         """Add the header."""
         self.parameters = [*(self.parameters or []), _key(required=False)]
+
+
+@dataclass
+class AnonymouslyKeyed(OptionallyKeyed):
+    """A write without a token, whose answer holds one: its key must not be guessed."""
+
+    def __post_init__(self) -> None:
+        """Add the header."""
+        self.parameters = [*(self.parameters or []), _key(required=False, length_min=ANONYMOUS_KEY_MIN)]
 
 
 @dataclass

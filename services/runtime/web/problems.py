@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from asyncpg import exceptions as postgres
 from litestar import Response
 from litestar.exceptions import HTTPException
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from services.contracts.problems import PROBLEMS
 from services.runtime.log.errors import LogUnavailableError
@@ -50,7 +50,7 @@ class ProblemDocument(Struct, frozen=True, omit_defaults=True):
     request_id: str
     clause: str | None = None
     params: Mapping[str, Any] | None = None
-    legal: Raw | list[Any] | None = None
+    legal: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {}})] = None
 
 
 class Problem(Exception):  # noqa: N818 - a refusal is the regular outcome of a request, not an error of ours
@@ -107,7 +107,20 @@ _AWAY: Final = (
 def response_of(problem: Problem, *, instance: str, request_id: str) -> Response[bytes]:
     """Return the response for a problem."""
     kind = problem.kind
-    document = ProblemDocument(
+    document = document_of_problem(problem, instance=instance, request_id=request_id)
+    headers = dict(problem.headers or {})
+    if kind.status == 401:  # noqa: PLR2004
+        headers.setdefault("WWW-Authenticate", 'Bearer realm="macao"')
+    elif kind.status in (429, 503):
+        headers.setdefault("Retry-After", str(RETRY_SECONDS))
+    headers.setdefault("Cache-Control", "no-store")
+    return Response(_encode(document), status_code=kind.status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def document_of_problem(problem: Problem, *, instance: str, request_id: str) -> ProblemDocument:
+    """Return what is told of a problem."""
+    kind = problem.kind
+    return ProblemDocument(
         type=TYPE_PREFIX + kind.code,
         title=kind.title,
         status=kind.status,
@@ -120,13 +133,6 @@ def response_of(problem: Problem, *, instance: str, request_id: str) -> Response
         params=problem.params,
         legal=problem.legal,
     )
-    headers = dict(problem.headers or {})
-    if kind.status == 401:  # noqa: PLR2004
-        headers.setdefault("WWW-Authenticate", 'Bearer realm="macao"')
-    elif kind.status in (429, 503):
-        headers.setdefault("Retry-After", str(RETRY_SECONDS))
-    headers.setdefault("Cache-Control", "no-store")
-    return Response(_encode(document), status_code=kind.status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def problem_of(error: Exception, request_id: str) -> Problem:

@@ -10,9 +10,6 @@ HEADER: Final = b"x-request-id"
 _SANE: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._:-]{7,63}")
 
 
-def accepted(headers: list[tuple[bytes, bytes]]) -> str | None:
-    """Return the id that a request brought along, or None if it brought none that we would write into a log."""
-    for name, value in headers:
-        if name == HEADER:
-            return value.decode("ascii") if _SANE.fullmatch(value) else None
-    return None
+def accepted(value: bytes) -> str | None:
+    """Return the id that a request brought along, or None if it is not one that we would write into a log."""
+    return value.decode("ascii") if _SANE.fullmatch(value) else None

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
-from litestar import MediaType, Response, Router, get
+from litestar import Litestar, MediaType, Response, Router, get
 from litestar.config.app import AppConfig
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.plugins import OpenAPIRenderPlugin
-from litestar.openapi.spec import Components, SecurityScheme, Tag
+from litestar.openapi.spec import Components, SecurityScheme
 from litestar.params import FromPath
 from litestar.plugins import InitPlugin
 from litestar.routes import HTTPRoute
 
 from services.contracts.problems import PROBLEMS
 from services.runtime.web.authentication import needs
+from services.runtime.web.openapi import document_of
+from services.runtime.web.operations import Keyed, OptionallyKeyed
 from services.runtime.web.problems import MEDIA_TYPE, ProblemDocument
 
 VERSION: Final = "0.1.0"
 SCHEME: Final = "token"
+OPTIONAL_TOKEN: Final[list[dict[str, list[str]]]] = [{}, {SCHEME: []}]
+"""``security`` of an operation that answers everybody, and shows more to who brings a token."""
+
+DOCUMENT: Final = "document"
+DOCUMENTATION: Final = "documentation"
+"""Where an app keeps its document, and what makes it, in its state."""
 
 _ASSETS: Final = {
     "swagger-ui.css": "text/css",
@@ -79,7 +87,7 @@ class SchemaPlugin(OpenAPIRenderPlugin):
                 page, media_type="text/html", headers={"Content-Security-Policy": _POLICY}
             )
         else:
-            response = Response(msgspec.json.encode(openapi_schema), media_type="application/json")
+            response = Response(document_bytes(request.app), media_type="application/json")
         return cast("bytes", response)
 
     def receive_router(self, router: Router) -> None:
@@ -105,20 +113,35 @@ async def asset(name: FromPath[str]) -> Response[bytes]:
     return Response(found.read_bytes(), media_type=media_type, headers=headers)
 
 
+@dataclass
+class Refusals(ResponseSpec):
+    """One status with which an operation refuses, and the codes that its problems have."""
+
+    codes: tuple[str, ...] = ()
+
+
 def refusals(*codes: str) -> dict[int, ResponseSpec]:
     """Return what a handler's ``responses`` says of the problems that it answers with, besides the common ones."""
     by_status: dict[int, list[str]] = {}
     for code in codes:
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     return {
-        status: ResponseSpec(
+        status: Refusals(
             ProblemDocument,
             generate_examples=False,
-            description="; ".join(f"{code}: {PROBLEMS[code].title}" for code in found),
             media_type=cast("MediaType", MEDIA_TYPE),
+            codes=tuple(dict.fromkeys(found)),
         )
         for status, found in sorted(by_status.items())
     }
+
+
+def document_bytes(app: Litestar) -> bytes:
+    """Return the document of an app as JSON; it is made when it is first asked for."""
+    state = app.state
+    if DOCUMENT not in state:
+        state[DOCUMENT] = msgspec.json.encode(document_of(app, state[DOCUMENTATION]()))
+    return cast("bytes", state[DOCUMENT])
 
 
 class HandlersPlugin(InitPlugin):
@@ -126,15 +149,17 @@ class HandlersPlugin(InitPlugin):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Document security schemes and common problems, and arrange the checks of scopes."""
-        for router in app_config.route_handlers:
-            for route in router.routes if isinstance(router, Router) else ():
+        for given in app_config.route_handlers:
+            if isinstance(given, HTTPRouteHandler):
+                self._complete(given)
+            for route in given.routes if isinstance(given, Router) else ():
                 for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
                     self._complete(handler)
         return app_config
 
     @staticmethod
     def _complete(handler: HTTPRouteHandler) -> None:
-        common = ["malformed-request"]
+        common = ["malformed-request", "rate-limited", "internal-error", "unavailable"]
         for guard in list(handler.guards or ()):
             if isinstance(guard, needs):
                 handler.security = [{SCHEME: [guard.scope]}]
@@ -143,11 +168,19 @@ class HandlersPlugin(InitPlugin):
                     # The same at a fraction of the cost: Litestar copies the whole handler for every guard it asks.
                     handler.guards = [other for other in handler.guards or () if other is not guard]
                     handler.before_request = guard.check
+        if handler.security == OPTIONAL_TOKEN:
+            common.append("unauthenticated")
+        if "data" in handler.parsed_fn_signature.parameters:
+            common += ["unsupported-media-type", "body-too-large"]
+        if issubclass(handler.operation_class, Keyed):
+            common.append("idempotency-key-missing")
+        if issubclass(handler.operation_class, (Keyed, OptionallyKeyed)):
+            common += ["idempotency-key-malformed", "idempotency-key-reused"]
         shared = refusals(*common)
         for status, own in (handler.responses or {}).items():
-            if status in shared and own.media_type == MEDIA_TYPE:
-                both = f"{shared[status].description}; {own.description}"
-                shared[status] = replace(own, description=both)
+            both = shared.get(status)
+            if isinstance(own, Refusals) and isinstance(both, Refusals):
+                shared[status] = replace(own, codes=tuple(dict.fromkeys((*both.codes, *own.codes))))
             else:
                 shared[status] = own
         handler.responses = dict(sorted(shared.items()))
@@ -167,12 +200,9 @@ def openapi_config(names: tuple[str, ...]) -> OpenAPIConfig:
                     type="http",
                     scheme="bearer",
                     bearer_format="JWT",
-                    description="The token of POST /v1/players. Most of what is only read needs none.",
+                    description="The `token` of `POST /v1/players`, `/v1/tokens` or `/v1/players/me/tokens`. Most of"
+                    " what is only read needs none. Scopes are named at each operation.",
                 )
             }
         ),
-        tags=[
-            Tag(name="health", description="Is it alive, is it ready?"),
-            Tag(name="reference", description="What problems and keys mean."),
-        ],
     )

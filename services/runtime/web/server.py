@@ -15,6 +15,7 @@ import uvicorn
 from services.runtime.settings import Settings
 from services.runtime.web.app import App
 from services.runtime.web.request import PLATFORM
+from services.runtime.web.sockets import MESSAGE_BYTES_MAX
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
@@ -95,7 +96,9 @@ def server_of(app: App, settings: Settings) -> Server:
         port=settings.port,
         loop="uvloop",
         http="httptools",
-        ws="none",
+        ws="websockets-sansio",
+        ws_max_size=MESSAGE_BYTES_MAX,
+        ws_per_message_deflate=False,
         lifespan="on",
         interface="asgi3",
         log_config=None,

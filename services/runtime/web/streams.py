@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, Protocol, cast
@@ -33,6 +33,7 @@ from services.contracts.ids import log_of
 from services.runtime.bus import Ear
 from services.runtime.log.event_log import schema_of
 from services.runtime.platform import Platform
+from services.runtime.web.limiting import address_of
 from services.runtime.web.metrics import Metrics
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
@@ -100,9 +101,45 @@ class StreamHub:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self.open = 0
+        self._open_by: Counter[str] = Counter()
         self._recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
         self._followers: dict[str, set[_Follower]] = {}
         self._heads: dict[str, int] = {}
+
+    def admit(self, caller: str, address: str) -> list[str]:
+        """Return what a new stream is counted under.
+
+        Raises:
+            Problem: ``too-many-streams``, by the caps in the settings; ``unavailable``.
+        """
+        if self.open >= STREAMS_MAX or self._platform.stopping.is_set():
+            raise Problem("unavailable", "No more streams can be opened here just now.")
+        settings = self._platform.settings
+        names = [f"address {address}"]
+        for name, most in (
+            (f"caller {caller}", settings.streams_per_caller if caller else 0),
+            (names[0], settings.streams_per_address),
+        ):
+            if most and self._open_by[name] >= most:
+                kind = name.partition(" ")[0]
+                raise Problem(
+                    "too-many-streams", f"This {kind} has {most} open here.", params={"by": kind, "max": most}
+                )
+        return [f"caller {caller}", *names] if caller else names
+
+    @contextmanager
+    def opened(self, names: Sequence[str]) -> Iterator[None]:
+        """Count a stream while it is open."""
+        self.open += 1
+        self._open_by.update(names)
+        try:
+            yield
+        finally:
+            self.open -= 1
+            for name in names:
+                self._open_by[name] -= 1
+                if not self._open_by[name]:
+                    del self._open_by[name]
 
     async def frames(self, source: Source, after: int) -> Sequence[Frame]:
         """Return ``source.frames(after)``, read and encoded once for all who ask at the same time."""
@@ -219,11 +256,12 @@ async def event_stream(request: Request, source: Source, after: int | None = Non
         after: ``?after=`` of the request.
 
     Raises:
-        Problem: what ``source.snapshot`` raises, ``malformed-request`` for an id that is no version, ``unavailable``.
+        Problem: what ``source.snapshot`` raises, ``malformed-request`` for an id that is no version,
+            ``too-many-streams``, ``unavailable``.
     """
     hub = request.the(StreamHub)
-    if hub.open >= STREAMS_MAX or request.platform.stopping.is_set():
-        raise Problem("unavailable", "No more streams can be opened here just now.")
+    caller = await request.caller()
+    counted = hub.admit(caller.player, address_of(request))
     last_id = request.headers.get("last-event-id", "").strip()
     if last_id:
         # Sixteen digits hold every version; Python refuses to read some thousands of them.
@@ -231,7 +269,6 @@ async def event_stream(request: Request, source: Source, after: int | None = Non
             raise Problem("malformed-request", "Last-Event-ID is not a version.")
         after = int(last_id)
     version, view = await source.snapshot(after)
-    caller = await request.caller()
     seconds = None
     if caller.expires_at_ms:
         # The view belongs to the token's holder; when the token ends, so does what it opened.
@@ -239,7 +276,7 @@ async def event_stream(request: Request, source: Source, after: int | None = Non
     return EventStream(
         _Sender(
             hub, request.the(Metrics), request.platform, source, frame("snapshot", version, view), seconds,
-            caller.session,
+            caller.session, counted,
         )
     )  # fmt: skip
 
@@ -268,6 +305,7 @@ class _Sender:
         snapshot: Frame,
         seconds: float | None,
         session: str,
+        counted: Sequence[str],
     ) -> None:
         self._hub = hub
         self._metrics = metrics
@@ -276,12 +314,17 @@ class _Sender:
         self._snapshot = snapshot
         self._seconds = seconds
         self._session = session
+        self._counted = counted
 
     async def __call__(self, _scope: Any, receive: Receive, send: Send) -> None:
         """Be the ASGI app of the response."""
         headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        self._hub.open += 1
+        with self._hub.opened(self._counted):
+            await self._send_until_end(receive, send)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_until_end(self, receive: Receive, send: Send) -> None:
         self._metrics.streams.inc()
         ends: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(self._send_all(send)),
@@ -293,7 +336,6 @@ class _Sender:
         try:
             await asyncio.wait(ends, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._hub.open -= 1
             self._metrics.streams.dec()
             for end in ends:
                 end.cancel()
@@ -301,7 +343,6 @@ class _Sender:
         if isinstance(results[0], Exception):
             # The headers are out, so there is no answering with a problem: end, and the client comes back.
             _logger.warning("a stream of %s broke off", self._source.stream, exc_info=results[0])
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_all(self, send: Send) -> None:
         await _send_bytes(send, b"retry: %d\n\n%b" % (RECONNECT_MS, self._snapshot.data))
