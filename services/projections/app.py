@@ -18,7 +18,9 @@ from services.projections.following import Follower, follow
 from services.projections.history import http as history_http
 from services.projections.history.tables import History
 from services.projections.leaderboards import http as leaderboards_http
+from services.projections.leaderboards.ranks import Ranks
 from services.projections.leaderboards.tables import Leaderboards
+from services.projections.leaderboards.writer import RatingsWriter
 from services.runtime.platform import Platform
 from services.runtime.service import Service
 
@@ -27,6 +29,7 @@ def service(platform: Platform) -> Service:
     """Wire the projections onto a platform."""
     board, leaderboards, history = Board(), Leaderboards(), History()
     stream = BoardStream(platform, board)
+    ratings = RatingsWriter(platform, leaderboards)
 
     def board_committed(page: list[Recorded]) -> None:
         if any(recorded.event.type in board_fold.TYPES for recorded in page):
@@ -37,11 +40,12 @@ def service(platform: Platform) -> Service:
     async def running() -> AsyncGenerator[None]:
         followers = (
             Follower(platform, board, board_committed),
-            Follower(platform, leaderboards),
+            Follower(platform, leaderboards, ratings.look),
             Follower(platform, history),
         )
         tasks = [asyncio.create_task(follow(follower)) for follower in followers]
         tasks.append(asyncio.create_task(stream.watch()))
+        tasks.append(asyncio.create_task(ratings.run()))
         try:
             yield
         finally:
@@ -73,7 +77,14 @@ def service(platform: Platform) -> Service:
             ),
             Router("/v1", tags=["projections"], route_handlers=[health.list_projections]),
         ),
-        provides=(board, leaderboards, history, stream, health.Projections((board, leaderboards, history))),
+        provides=(
+            board,
+            leaderboards,
+            Ranks(leaderboards),
+            history,
+            stream,
+            health.Projections((board, leaderboards, history)),
+        ),
         lifespan=running,
         checks={"projections": check},
     )

@@ -15,6 +15,7 @@ from services.projections.app import service
 from services.projections.board.tables import Board
 from services.projections.health import Projections
 from services.projections.history.tables import History
+from services.projections.leaderboards.rater import Rater
 from services.projections.leaderboards.tables import Leaderboards
 from services.runtime.log import Append, Appended
 from services.runtime.players import Player
@@ -35,6 +36,26 @@ async def contents(connection, projection) -> bytes:
         query = projection.sql(f"SELECT * FROM {{schema}}.{table} ORDER BY {order}")
         await connection.copy_from_query(query, output=out)
     return out.getvalue()
+
+
+async def feed(connection, projection, records, sizes):
+    """Apply records in batches of the sizes that ``sizes`` yields."""
+    at = 0
+    while at < len(records):
+        size = next(sizes)
+        async with connection.transaction():
+            await projection.apply(connection, records[at : at + size])
+        at += size
+
+
+def always(size):
+    while True:
+        yield size
+
+
+def sizes_of(random):
+    while True:
+        yield random.choice([1, 2, 3, 5, 8, 40, 200])
 
 
 async def eventually(condition) -> None:
@@ -76,11 +97,17 @@ class Running:
                 await self.platform.players.create(connection, Player(player(number), f"p{number}", "guest"))
 
     async def caught_up(self) -> int:
-        """Wait until every projection has worked off the whole log; return its end."""
-        head = await self.platform.log.head_position()
+        """Wait until every projection has worked off the whole log, ratings included; return its end."""
+        rater = Rater(next(one for one in self.projections if isinstance(one, Leaderboards)))
+        head = 0
 
         async def all_there() -> bool:
-            return min(await self.positions()) >= head
+            nonlocal head
+            head = await self.platform.log.head_position()
+            if min(await self.positions()) < head:
+                return False
+            async with self.platform.database.pool.acquire() as connection:
+                return not await rater.games(connection)
 
         await eventually(all_there)
         return head

@@ -229,9 +229,10 @@ async def test_the_projections_themselves(here):
     answer = await here.get("/v1/projections")
     items = answer.json()["items"]
     assert [item["name"] for item in items] == ["board", "leaderboards", "history"]
+    versions = {projection.NAME: projection.VERSION for projection in here.projections}
     for item in items:
         assert item == {
-            "name": item["name"], "version": 1, "state": "running", "healthy": True, "position": position,
+            "name": item["name"], "version": versions[item["name"]], "state": "running", "healthy": True, "position": position,
             "lag_positions": 0, "lag_seconds": 0.0, "last_error": None,
         }  # fmt: skip
     assert (await here.get("/health/ready")).json()["checks"]["projections"] == "ok"

@@ -32,10 +32,10 @@ def documents() -> dict[str, dict[str, Any]]:
     import msgspec
 
     from services.cli.compose import SERVICES, factory_of
-    from services.contracts.events.catalogue import MatchFact, TableFact
+    from services.contracts.events.catalogue import MatchFact, RatingFact, TableFact
     from services.runtime.web import openapi_of
 
     found = {name: openapi_of(factory_of(name)) for name in SERVICES}
-    found["events.schema"] = msgspec.json.schema(MatchFact | TableFact)
+    found["events.schema"] = msgspec.json.schema(MatchFact | TableFact | RatingFact)
     # Defaults in the documents are values of ours; from here on they are plain JSON.
     return {name: msgspec.json.decode(msgspec.json.encode(document)) for name, document in found.items()}

@@ -8,7 +8,7 @@ from typing import Any, Final, cast, get_args
 import msgspec
 
 from services.contracts.envelope import Draft, Event
-from services.contracts.events import bank, cards, chance, chips, dice, match, table
+from services.contracts.events import bank, cards, chance, chips, dice, match, rating, table
 from services.contracts.events.base import Fact
 
 MatchFact = (
@@ -30,6 +30,8 @@ TableFact = (
     | table.HostPassed | table.MatchRequested | table.MatchFinished | table.TableClosed
 )  # fmt: skip
 
+RatingFact = rating.RatingApplied | rating.RatingWithdrawn
+
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
@@ -37,12 +39,12 @@ UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
 
 TYPES: Final[Mapping[str, type[Fact]]] = {
     str(struct.__struct_config__.tag): struct
-    for union in (MatchFact, TableFact)
+    for union in (MatchFact, TableFact, RatingFact)
     for struct in get_args(union)
 }
 
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(MatchFact | TableFact).decode
+_decode: Final = msgspec.json.Decoder(MatchFact | TableFact | RatingFact).decode
 
 
 class UndecodableEventError(Exception):

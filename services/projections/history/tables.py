@@ -31,7 +31,7 @@ _PAGE = """
 SELECT history.*, seat.seat, change.before, change.after
 FROM {schema}.history_seats AS seat
 JOIN {schema}.history USING (match_id)
-LEFT JOIN {schema}.leaderboard_changes AS change ON change.match_id = seat.match_id AND change.player = seat.player
+LEFT JOIN {schema}.leaderboard_changes AS change ON change.match_id = seat.match_id AND change.seat = seat.seat
 WHERE seat.player = $1 AND ($2 OR history.visibility = 'public') AND seat.started_position < $3
 ORDER BY seat.started_position DESC LIMIT $4
 """
