@@ -21,13 +21,15 @@ from services.projections.leaderboards import http as leaderboards_http
 from services.projections.leaderboards.ranks import Ranks
 from services.projections.leaderboards.tables import Leaderboards
 from services.projections.leaderboards.writer import RatingsWriter
+from services.projections.records import http as records_http
+from services.projections.records.tables import Records
 from services.runtime.platform import Platform
 from services.runtime.service import Service
 
 
 def service(platform: Platform) -> Service:
     """Wire the projections onto a platform."""
-    board, leaderboards, history = Board(), Leaderboards(), History()
+    board, leaderboards, history, records = Board(), Leaderboards(), History(), Records()
     stream = BoardStream(platform, board)
     ratings = RatingsWriter(platform, leaderboards)
 
@@ -42,6 +44,7 @@ def service(platform: Platform) -> Service:
             Follower(platform, board, board_committed),
             Follower(platform, leaderboards, ratings.look),
             Follower(platform, history),
+            Follower(platform, records),
         )
         tasks = [asyncio.create_task(follow(follower)) for follower in followers]
         tasks.append(asyncio.create_task(stream.watch()))
@@ -56,7 +59,7 @@ def service(platform: Platform) -> Service:
     async def check() -> None:
         # A projection that has stopped or is behind still answers, from what it has: that shows in
         # /v1/projections and is no reason to send readers elsewhere.
-        for projection in (board, leaderboards, history):
+        for projection in (board, leaderboards, history, records):
             await health.health_of(platform, projection)
 
     return Service(
@@ -75,6 +78,11 @@ def service(platform: Platform) -> Service:
                 tags=["history"],
                 route_handlers=[history_http.list_matches, history_http.get_statistics],
             ),
+            Router(
+                "/v1",
+                tags=["records"],
+                route_handlers=[records_http.list_records, records_http.list_records_of_game],
+            ),
             Router("/v1", tags=["projections"], route_handlers=[health.list_projections]),
         ),
         provides=(
@@ -82,8 +90,9 @@ def service(platform: Platform) -> Service:
             leaderboards,
             Ranks(leaderboards),
             history,
+            records,
             stream,
-            health.Projections((board, leaderboards, history)),
+            health.Projections((board, leaderboards, history, records)),
         ),
         lifespan=running,
         checks={"projections": check},

@@ -17,6 +17,7 @@ from services.projections.health import Projections
 from services.projections.history.tables import History
 from services.projections.leaderboards.rater import Rater
 from services.projections.leaderboards.tables import Leaderboards
+from services.projections.records.tables import Records
 from services.runtime.log import Append, Appended
 from services.runtime.players import Player
 from services.runtime.settings import Settings
@@ -24,7 +25,7 @@ from services.runtime.web.app import create_app
 from services.runtime.web.request import PLATFORM, PROVIDED
 from tests.projections.stories import player
 
-PROJECTIONS = (Board(), Leaderboards(), History())
+PROJECTIONS = (Board(), Leaderboards(), History(), Records())
 DEADLINE_SECONDS = 20
 
 

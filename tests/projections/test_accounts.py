@@ -191,7 +191,7 @@ async def test_the_tables_are_the_same_at_every_position_however_they_came_there
     for match in ended[2:5]:
         story.happen(match, MatchVoided("ruled"), actor="operator")
     await account.settle()
-    middle = [position for position in range(len(story.records) - 30, len(story.records), 7)]
+    middle = range(len(story.records) - 30, len(story.records), 7)
     seen = []
     for position in middle:
         found = set()

@@ -31,7 +31,8 @@ INSERT INTO {schema}.leaderboard_matches
      voided_version, rated)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (match_id) DO UPDATE SET
-    players = excluded.players, settled = excluded.settled, eliminated_by = excluded.eliminated_by, settled_before = excluded.settled_before,
+    players = excluded.players, settled = excluded.settled, eliminated_by = excluded.eliminated_by,
+    settled_before = excluded.settled_before,
     ended_position = excluded.ended_position, ended_version = excluded.ended_version, places = excluded.places,
     voided_version = excluded.voided_version, rated = excluded.rated
 """
