@@ -318,7 +318,7 @@ def _continued(before: dict[_Key, Standing], told: Sequence[RatingApplied]) -> d
             key = (fact.game, seat.player)
             at = after.get(key)
             if at is None:
-                at = Standing(ratings.START, 0, 0)
+                at = Standing(ratings.START, 0, fact.position - 1)
             if (at.rating, at.games) != (seat.before, seat.games) or at.position >= fact.position:
                 return None
             after[key] = Standing(seat.after, seat.games + 1, fact.position)
