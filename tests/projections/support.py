@@ -71,6 +71,18 @@ def settings_of(database, **fields):
     return Settings(**{"database_url": database, "secret_key": key, "poll_seconds": 0.05, **fields})
 
 
+async def append_to(log, commands) -> None:
+    """Append commands of a story to a log. The outcome is as good when a broken connection made it a repetition."""
+    for head, events in commands:
+        outcome = await log.append(
+            Append(
+                stream=events[0].stream, kind=events[0].stream[0], expected=head, events=tuple(events),
+                command=events[0].command, request_hash=bytes(32), answer=b"{}",
+            )
+        )  # fmt: skip
+        assert isinstance(outcome, Appended), outcome
+
+
 class Running:
     """The projections' app while it is open."""
 
@@ -82,14 +94,7 @@ class Running:
 
     async def tell(self, commands) -> None:
         """Append commands of a story to the log."""
-        for head, events in commands:
-            outcome = await self.platform.log.append(
-                Append(
-                    stream=events[0].stream, kind=events[0].stream[0], expected=head, events=tuple(events),
-                    command=events[0].command, request_hash=bytes(32), answer=b"{}",
-                )
-            )  # fmt: skip
-            assert isinstance(outcome, Appended), outcome
+        await append_to(self.platform.log, commands)
 
     async def name(self, *numbers: int) -> None:
         """Give players names: p1, p2 …"""

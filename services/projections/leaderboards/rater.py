@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Final, Literal
 
 import asyncpg
 from msgspec import Struct
@@ -26,9 +25,6 @@ from services.contracts.events.rating import RatedSeat, RatingApplied, RatingWit
 from services.projections.leaderboards import ratings
 from services.projections.leaderboards.tables import Leaderboards, contest_of
 from services.projections.projection import Connection
-
-EVENTS_MAX: Final = 500
-"""The most events of one command: what is written at once, and folded at once."""
 
 _GAMES = """
 SELECT game FROM {schema}.leaderboard_matches WHERE rated
@@ -72,8 +68,6 @@ LEFT JOIN LATERAL (
 WHERE change.match_id = $1 ORDER BY change.seat
 """
 
-Kind = Literal["withdraw", "anew", "apply"]
-
 
 class Order(Struct, frozen=True):
     """A command for the stream of a game's ratings.
@@ -90,9 +84,13 @@ class Order(Struct, frozen=True):
 
 
 class Rater:
-    """Decides for the writer. Every call wants a connection in a transaction that sees one state of the tables."""
+    """Decides for the writer. Every call wants a connection in a transaction that sees one state of the tables.
 
-    def __init__(self, boards: Leaderboards, *, events_max: int = EVENTS_MAX) -> None:
+    Args:
+        events_max: the most events of one command.
+    """
+
+    def __init__(self, boards: Leaderboards, *, events_max: int = 500) -> None:
         self._boards = boards
         self._events_max = events_max
 

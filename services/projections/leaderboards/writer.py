@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from hashlib import sha256
-from typing import Final
+from typing import ClassVar, Final
 
 from services.contracts.envelope import Draft, Recorded, chain
 from services.contracts.events.catalogue import encode
@@ -37,11 +37,17 @@ _logger: Final = logging.getLogger(__name__)
 
 
 class RatingsWriter:
-    """Applies finished matches, one after another, and takes back those that were voided."""
+    """Applies finished matches, one after another, and takes back those that were voided.
+
+    Attributes:
+        EVENTS_MAX: the most events of one command: what is written at once, and folded at once.
+    """
+
+    EVENTS_MAX: ClassVar = 500
 
     def __init__(self, platform: Platform, boards: Leaderboards) -> None:
         self._platform = platform
-        self._rater = Rater(boards)
+        self._rater = Rater(boards, events_max=self.EVENTS_MAX)
         self._wake = asyncio.Event()
         self._written: dict[str, tuple[int, float]] = {}
         self._results_first = False
