@@ -13,10 +13,10 @@ from uuid import uuid4
 import httpx
 from msgspec import Struct
 
-ANSWER_SECONDS: Final = 1.0
-"""An answer that takes longer is taken for lost, and the request is sent again under its key."""
-SILENCE_SECONDS: Final = 0.5
-"""A stream that is silent for so long is taken for lost. (In life: longer than the 15 s between keep-alives.)"""
+PATIENCE_SECONDS: Final = 1.0
+PATIENCE_SECONDS_MAX: Final = 16.0
+"""An answer or a stream that is silent for so long is taken for lost; twice as long after each time in a row, so that a
+busy service is not buried under repetitions. (A stream in life: longer than the 15 s between keep-alives.)"""
 PAUSE_SECONDS: Final = 0.02
 ATTEMPTS_MAX: Final = 60
 AGAIN: Final = frozenset({429, 502, 503})
@@ -59,12 +59,15 @@ class Caller:
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Send a request, again and again under the same headers, until there is an answer that settles it."""
         met: Counter[str] = Counter()
+        patience = PATIENCE_SECONDS
         for _ in range(ATTEMPTS_MAX):
             try:
                 answer = await self.http.request(
-                    method, path, json=body, headers=self.headers | headers, timeout=ANSWER_SECONDS
+                    method, path, json=body, headers=self.headers | headers, timeout=patience
                 )
             except httpx.TransportError as error:
+                if isinstance(error, httpx.TimeoutException):
+                    patience = min(2 * patience, PATIENCE_SECONDS_MAX)
                 met[repr(error)] += 1
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
@@ -101,6 +104,7 @@ class Follower:
         self._caller = caller
         self._match = match
         self._last_id: int | None = None
+        self._patience = PATIENCE_SECONDS
         self.events: list[dict[str, Any]] = []
         self.connections = 0
         self.changed = asyncio.Event()
@@ -108,13 +112,17 @@ class Follower:
     async def follow(self) -> None:
         """Return when the match is over and everything about it has been told."""
         while not (self.events and self.events[-1]["type"] == LAST_EVENT):
+            known = len(self.events)
             try:
                 async for frame in self._frames():
                     await self._take(frame)
                     if frame.event == LAST_EVENT:
                         return
-            except httpx.TransportError:
-                pass
+            except httpx.TransportError as error:
+                if len(self.events) > known:
+                    self._patience = PATIENCE_SECONDS
+                elif isinstance(error, httpx.TimeoutException):
+                    self._patience = min(2 * self._patience, PATIENCE_SECONDS_MAX)
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _take(self, frame: Frame) -> None:
@@ -143,9 +151,8 @@ class Follower:
         if self._last_id is not None:
             headers["Last-Event-ID"] = str(self._last_id)
         self.connections += 1
-        timeout = httpx.Timeout(ANSWER_SECONDS, read=SILENCE_SECONDS)
         path = f"/v1/matches/{self._match}/stream"
-        async with self._caller.http.stream("GET", path, headers=headers, timeout=timeout) as answer:
+        async with self._caller.http.stream("GET", path, headers=headers, timeout=self._patience) as answer:
             assert answer.status_code == 200, (await answer.aread(), answer.status_code)
             fields: dict[str, str] = {}
             async for line in answer.aiter_lines():
