@@ -22,8 +22,8 @@ from macao_engine.models import (
     DrawMove,
     GamePage,
     LeaveMove,
+    MatchStatus,
     MatchView,
-    MatchViewStatus,
     MoveAnswer,
     MoveRequest,
     PassMove,
@@ -118,7 +118,7 @@ def play(server: str, game: str, chance: random.Random) -> MatchView:
     seats = (host, guest)
     for _ in range(MOVES_MAX):
         view = host.look(match)
-        if view.status is not MatchViewStatus.RUNNING:
+        if view.status is not MatchStatus.RUNNING:
             return view
         assert view.turn is not None
         seat = seats[view.turn]
