@@ -56,7 +56,9 @@ class Schemas:
             self.components[self._names[name]] = self._tidied(schema, complete=complete)
         tidied = [self._tidied(one, complete=True) for one in made]
         for name, schema in zip(unions, tidied[len(requests) + len(answers) :], strict=True):
-            self.components.setdefault(name, schema)
+            own = {"$ref": REF + name}  # a struct that stands under its own name
+            if self.components.setdefault(name, schema) != schema != own:
+                raise ValueError(f"a struct and a union are both called {name} in the document")
         for name, values in enums.items():
             kind = _JSON_TYPES[type(values[0])]
             self.components.setdefault(name, {"type": kind, "enum": list(values)})
