@@ -1,6 +1,7 @@
 """Identifiers: a prefix that names the kind, then a time-ordered ULID.
 
-``m_01KB9Y…`` is a match, ``t_…`` a table, ``p_…`` a player, ``d_…`` a dispute. A stream that lives in another log
+``m_01KB9Y…`` is a match, ``t_…`` a table, ``p_…`` a player, ``d_…`` a dispute. The ratings of a game are a stream under
+the game's own name: ``g_dice-race``. A stream that lives in another log
 than the default one carries that log's name before the ULID: ``m_north.01KB9Y…``.
 
 Nothing here reads a clock or draws randomness: the caller passes both.
@@ -16,6 +17,7 @@ TABLE: Final = "t"
 PLAYER: Final = "p"
 REQUEST: Final = "r"
 DISPUTE: Final = "d"
+RATINGS: Final = "g"
 
 DEFAULT_LOG: Final = "main"
 
@@ -39,6 +41,11 @@ def make_id(kind: str, at_ms: int, entropy: bytes, log: str = DEFAULT_LOG) -> st
     number = at_ms << 80 | int.from_bytes(entropy, "big")
     ulid = "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
     return f"{kind}_{ulid}" if log == DEFAULT_LOG else f"{kind}_{log}.{ulid}"
+
+
+def ratings_of(game: str) -> str:
+    """Return the id of the stream that holds the ratings of a game."""
+    return f"{RATINGS}_{game}"
 
 
 def is_id(kind: str, text: str) -> bool:

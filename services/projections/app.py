@@ -22,7 +22,11 @@ from services.projections.gauges import ProjectionGauges
 from services.projections.health import health_of
 from services.projections.history import http as history_http
 from services.projections.leaderboards import http as leaderboards_http
+from services.projections.leaderboards.ranks import Ranks
+from services.projections.leaderboards.tables import Leaderboards
+from services.projections.leaderboards.writer import RatingsWriter
 from services.projections.projection import Projection
+from services.projections.records import http as records_http
 from services.runtime.platform import Platform
 from services.runtime.service import NotReadyError, Service
 
@@ -31,7 +35,9 @@ def service(platform: Platform) -> Service:
     """Wire the projections onto a platform."""
     projections = [kind() for kind in PROJECTIONS]
     board = next(one for one in projections if isinstance(one, Board))
+    leaderboards = next(one for one in projections if isinstance(one, Leaderboards))
     stream = BoardStream(platform, board)
+    ratings = RatingsWriter(platform, leaderboards)
 
     def committed(page: list[Recorded]) -> None:
         if any(recorded.event.type in board_fold.TYPES for recorded in page):
@@ -46,13 +52,18 @@ def service(platform: Platform) -> Service:
 
     @asynccontextmanager
     async def running() -> AsyncGenerator[None]:
+        told = {board.NAME: committed, leaderboards.NAME: ratings.look}
         followers = [
-            Follower(platform, projection, committed if projection is board else None, slice=slice_)
+            Follower(platform, projection, told.get(projection.NAME), slice=slice_)
             for projection in projections
             for slice_ in range(projection.SLICES)
         ]
         tasks = [asyncio.create_task(follow(follower)) for follower in followers]
-        tasks += [asyncio.create_task(stream.watch()), asyncio.create_task(builders.run())]
+        tasks += [
+            asyncio.create_task(stream.watch()),
+            asyncio.create_task(builders.run()),
+            asyncio.create_task(ratings.run()),
+        ]
         try:
             yield
         finally:
@@ -88,11 +99,16 @@ def service(platform: Platform) -> Service:
             ),
             Router(
                 "/v1",
+                tags=["records"],
+                route_handlers=[records_http.list_records, records_http.list_records_of_game],
+            ),
+            Router(
+                "/v1",
                 tags=["projections"],
                 route_handlers=[http.list_projections, http.rebuild_projection, http.release_projection],
             ),
         ),
-        provides=(*projections, stream, http.Projections(projections)),
+        provides=(*projections, Ranks(leaderboards), stream, http.Projections(projections)),
         lifespan=running,
         checks={"projections": check},
         refresh=ProjectionGauges(platform, projections).refresh,

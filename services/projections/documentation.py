@@ -35,6 +35,7 @@ _TAGS: Final = {
     "lobby board": "Public tables and what is played at them, by page and live.",
     "leaderboards": "Ranks by game, and a player among neighbours.",
     "history": "What a player has played.",
+    "records": "What is worth telling: the longest, the fastest, the most, by game.",
     "projections": "How far each projection has come.",
 }
 
@@ -63,6 +64,16 @@ _FIGURES: Final = Figures(
     rounds=14,
     rounds_won=6,
     places={"1": 2, "2": 1},
+    streak=1,
+    streak_longest=1,
+    busts=4,
+    calls=0,
+    catches=0,
+    caught=0,
+    stacked=0,
+    penalty_cards=0,
+    chips=0,
+    points=0,
 )
 _HEALTH: Final = ProjectionHealth(
     name="board", version=1, state="running", healthy=True, position=1042, lag_positions=0, lag_seconds=0.0,

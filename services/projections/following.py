@@ -22,12 +22,12 @@ AGAIN_SECONDS: Final = 1.0
 """How long a follower rests that ended by an error which it did not expect."""
 
 REPAIR_SECONDS: Final = 1.0
-"""How often a follower that lost its tail looks whether its tables were built anew."""
+"""How often a follower that has stopped looks whether its tables were built anew."""
 
 _logger: Final = logging.getLogger(__name__)
 
 _VERSIONS = "SELECT version FROM {log}.subscriptions WHERE name = $1"
-_STATE = "SELECT bool_or(state = 'lost-tail') FROM {log}.subscriptions WHERE name = $1 AND version = $2"
+_GENERATION = "SELECT max(generation) FROM {log}.subscriptions WHERE name = $1 AND version = $2"
 _RESET = "DELETE FROM {log}.subscriptions WHERE name = $1 AND version = $2"
 _RESET_LETTERS = "DELETE FROM {log}.dead_letters WHERE name = $1 AND version = $2"
 
@@ -62,13 +62,19 @@ class Follower(Subscription):
         self._schema = platform.log.schema
         self._rebuilds = Rebuilds(platform.log.schema)
 
-    async def repaired(self) -> None:
-        """Ask for a rebuild, as the log lost events that are in the tables, and return when it is done."""
+    async def mended(self) -> None:
+        """Return when tables built anew have taken over; where the log has lost events, that is asked for.
+
+        What the state says meanwhile is no matter: another process may be trying in its turn.
+        """
         pool = self._database.pool
-        await self._rebuilds.request(pool, self._name, self._version, Reason.LOST_TAIL)
+        sql = _GENERATION.replace("{log}", self._schema)
+        before = await pool.fetchval(sql, self._name, self._version)
+        if self.status.state is State.LOST_TAIL:
+            await self._rebuilds.request(pool, self._name, self._version, Reason.LOST_TAIL)
         while True:
             await asyncio.sleep(REPAIR_SECONDS)
-            if not await pool.fetchval(_STATE.replace("{log}", self._schema), self._name, self._version):
+            if await pool.fetchval(sql, self._name, self._version) != before:
                 return
 
     async def _may_lead(self, connection: Connection[Any]) -> bool:
@@ -90,7 +96,7 @@ class Follower(Subscription):
 
 
 async def follow(follower: Follower) -> None:
-    """Keep a follower going until cancelled, or until it has stopped for good and said so in its status.
+    """Keep a follower going until cancelled; one that has stopped goes on when its tables were built anew.
 
     An error that it does not know how to deal with is logged, and it begins again from its checkpoint: a
     projection must not stay behind unnoticed because of a broken connection of a kind that nobody thought of.
@@ -98,9 +104,7 @@ async def follow(follower: Follower) -> None:
     while True:
         try:
             await follower.run()
-            if follower.status.state is not State.LOST_TAIL:
-                return
-            await follower.repaired()
+            await follower.mended()
         except Exception:
             _logger.exception("the follower of %s ended; it begins again", follower.status.name)
             await asyncio.sleep(AGAIN_SECONDS)

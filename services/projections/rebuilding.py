@@ -80,12 +80,10 @@ class Outcome(Struct, frozen=True):
     Attributes:
         position: of the log, up to which the new tables are filled.
         differences: rows that differ from the served ones by table; None unless that was asked for.
-        comparable: False when served tables leave out parked streams, or rows of a lost tail: they have to differ.
     """
 
     position: int
     differences: dict[str, int] | None = None
-    comparable: bool = True
 
 
 class _Target(Struct, frozen=True):
@@ -245,8 +243,12 @@ class Rebuilding:
             target = await self._target(connection)
             position, digest = await self._bring_to(connection, target)
             if self._purpose == "compare":
-                comparable = target.positions is not None and not target.parked
-                compared = Outcome(position, await self._differences(connection), comparable)
+                if target.positions is None or target.parked:
+                    raise RebuildError(
+                        "the served tables have stopped, lost their tail or leave out parked streams: "
+                        "they have to differ, and there is nothing to compare"
+                    )
+                compared = Outcome(position, await self._differences(connection))
             else:
                 await self._definer(connection, "finish_build")
                 await connection.execute(self._sql(_FORGET_VERSIONS), name, version, self._projection.SLICES)

@@ -31,7 +31,7 @@ from services.engine.words import move_in_words, places_in_words, sentence
         (RoundStarted(9, "extra", (1, 0)), "Round 9 is an extra one for the pot; Seat 1 begins"),
         (RoundEnded(2, ()), "Round 2 is over"),
         (RoundEnded(2, (1,)), "Seat 1 wins round 2"),
-        (RoundEnded(2, (0, 1, 3)), "Seat 0, Seat 1 and Seat 3 share round 2"),
+        (RoundEnded(2, (0, 1, 3)), "Seat 0, Seat 1 and Seat 3 win round 2"),
         (PlayoffStarted(1, (2, 0)), "A tie: Seat 2 and Seat 0 play it off, Seat 2 first"),
         (Staked(0, 1), "Seat 0 stakes 1 chip"),
         (Staked(0, 3, "danger"), "Seat 0 pays 3 chips more for the bust"),

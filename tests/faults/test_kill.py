@@ -1,7 +1,7 @@
 """kill -9 of the service, of PostgreSQL and of Valkey in the middle of a load of moves, ten times each.
 
-Afterwards every acknowledged move is in the log, every chain verifies, positions are gapless, and a client that
-retries with its key gets its first answer.
+Afterwards every acknowledged move is in the log, every chain verifies, positions are gapless, the log is the one whose
+checkpoints were signed, and a client that retries with its key gets its first answer.
 """
 
 import asyncio
@@ -17,8 +17,10 @@ import psutil
 import pytest
 from msgspec import Struct
 
+from services.cli.auditing import LogFinding, Report, audit_log
 from services.contracts.chain import GENESIS
 from services.contracts.envelope import Event
+from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.web.idempotency import command_id
 from tests.support.players import Player, Table
 from tests.support.up import Up, open_directory, wait_for
@@ -132,6 +134,7 @@ async def test_nothing_acknowledged_is_lost(part: str) -> None:
         check_acknowledged(events, done)
         with httpx.Client(base_url=up.url, timeout=10) as client:
             check_retries(chance, done, client)
+        await check_sealed(up)
 
 
 async def log_of(url: str) -> list[tuple[int, Event]]:
@@ -141,6 +144,21 @@ async def log_of(url: str) -> list[tuple[int, Event]]:
     finally:
         await connection.close()
     return [(row[0], Event(*tuple(row)[1:])) for row in rows]
+
+
+async def check_sealed(up: Up) -> None:
+    """The tree over the log, its tiles and every checkpoint inside and outside the database are those of the events."""
+    found: list[LogFinding] = []
+    connection = await asyncpg.connect(up.state["database_url"])
+    try:
+        report = Report(found.append)
+        await audit_log(connection, CATALOGUE, report, outside=up.home / "checkpoints")
+    finally:
+        await connection.close()
+    # How late a move may come says nothing where everything was being killed.
+    assert [str(one) for one in found if one.check != "time"] == []
+    assert report.tally.outside >= report.tally.checkpoints > 0
+    assert "nothing is sealed any more" not in up.output
 
 
 def check_log(events: list[tuple[int, Event]]) -> None:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 MATCHES: Final = int(os.environ.get("MACAO_MATCHES", "4"))
 AT_ONCE: Final = 8
 MOVES_MAX: Final = 6000
+VERSIONS_MAX: Final = 40
 CARD: Final = re.compile(r'"([A2-9TJQK][CDHS]|[BR]J)"')
 
 SHORT: Final[dict[str, list[dict[str, Any]]]] = {
@@ -107,6 +108,7 @@ async def play(http: httpx.AsyncClient, game: str, number: int) -> None:
     for seat, client in enumerate(clients):
         check_events(seat, client, lines)
         check_views(seat, client, lines)
+    await check_versions(chance.choice(clients), match, lines)
 
 
 async def step(clients: list[Client], match: str, chance: random.Random) -> bool:
@@ -179,6 +181,20 @@ def check_views(seat: int, client: Client, lines: list[dict[str, Any]]) -> None:
         for view in views.get(line["version"], []):
             strange = set(cards_in(json.dumps([view["view"], view["legal"]]))) - known
             assert not strange, (seat, line["version"], strange, view)
+
+
+async def check_versions(client: Client, match: str, lines: list[dict[str, Any]]) -> None:
+    """The match can be seen as it was at each version; between the events of one command nobody is to act."""
+    commands = [line["command"] for line in lines]
+    for version, command in enumerate(commands[:VERSIONS_MAX], 1):
+        answer = await client.ask("GET", f"/v1/matches/{match}/state?at={version}")
+        assert answer.status_code == 200, (version, answer.text)
+        shown = answer.json()
+        assert shown["version"] == version
+        unsettled = command == commands[version] if version < len(commands) else True
+        assert (shown["turn"] is None) == unsettled, (version, shown)
+        assert bool(shown["to_act"]) is not unsettled
+        assert not (unsettled and shown["legal"])
 
 
 async def test_whole_matches_of_every_game(server_url: str) -> None:

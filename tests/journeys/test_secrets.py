@@ -129,6 +129,7 @@ def read_everything(client: httpx.Client, table: Table) -> None:
     match = table.match
     paths = [
         f"/v1/matches/{match}", f"/v1/matches/{match}/events", f"/v1/matches/{match}/state?at=1",
+        f"/v1/matches/{match}/steps/1", f"/v1/matches/{match}/disputes",
         f"/v1/matches/{match}/record", f"/v1/matches/{match}/audit", f"/v1/tables/{table.table}", "/v1/tables",
         "/v1/commitments", "/v1/lobby", "/v1/projections", "/metrics", "/health/ready", "/.well-known/jwks.json",
     ]  # fmt: skip

@@ -47,6 +47,14 @@ def test_every_position_of_a_match_can_be_drawn_for_everybody(rules):
                 assert printed(draw(rules.name, view, shown[viewer])).strip()
 
 
+@pytest.mark.parametrize("rules", CATALOGUE.newest(), ids=lambda rules: rules.name)
+def test_the_table_of_a_match_that_is_over_shows_every_place(rules):
+    game = played_out(rules, rules.options(), 3, seed=5, leave_rate=0)
+    shown = printed(draw(rules.name, matches.observe(game.match, AUDITOR), game.facts))
+    rows = [line for line in shown.splitlines() if re.match(r"│[ ▶]+│ +\d │", line)]
+    assert [int(row.split("│")[-2]) for row in rows] == list(game.match.places)
+
+
 def test_a_hand_that_is_not_known_is_drawn_as_backs():
     rules = CATALOGUE.game("cards-places")
     assert rules is not None

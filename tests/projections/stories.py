@@ -101,9 +101,8 @@ class Story:
 
     def act(self, match: str, who: str, *facts: Fact, move: str = "roll") -> int:
         """Let a player move; the facts are what came of it."""
-        return self.happen(
-            match, *(facts or (RoundStarted(1, "round", (0, 1)),)), actor=who, cause={"type": move}
-        )
+        told = facts or (RoundStarted(1, "round", (0, 1)),)
+        return self.happen(match, *told, actor=who, cause={"seat": 0, "move": {"type": move}})
 
     def play(self, match: str, players: list[str], places: list[int], **fields: Any) -> int:
         """Play a whole match in which everybody acts once; return the position of its end."""

@@ -15,7 +15,9 @@ from services.projections.app import service
 from services.projections.board.tables import Board
 from services.projections.history.tables import History
 from services.projections.http import Projections
+from services.projections.leaderboards.rater import Rater
 from services.projections.leaderboards.tables import Leaderboards
+from services.projections.records.tables import Records
 from services.runtime.log import Append, Appended
 from services.runtime.players import Player
 from services.runtime.settings import Settings
@@ -23,7 +25,7 @@ from services.runtime.web.app import create_app
 from services.runtime.web.request import PLATFORM, PROVIDED
 from tests.projections.stories import player
 
-PROJECTIONS = (Board(), Leaderboards(), History())
+PROJECTIONS = (Board(), Leaderboards(), History(), Records())
 DEADLINE_SECONDS = 20
 
 
@@ -35,6 +37,26 @@ async def contents(connection, projection) -> bytes:
         query = projection.sql(f"SELECT * FROM {{schema}}.{table} ORDER BY {order}")
         await connection.copy_from_query(query, output=out)
     return out.getvalue()
+
+
+async def feed(connection, projection, records, sizes):
+    """Apply records in batches of the sizes that ``sizes`` yields."""
+    at = 0
+    while at < len(records):
+        size = next(sizes)
+        async with connection.transaction():
+            await projection.apply(connection, records[at : at + size])
+        at += size
+
+
+def always(size):
+    while True:
+        yield size
+
+
+def sizes_of(random):
+    while True:
+        yield random.choice([1, 2, 3, 5, 8, 40, 200])
 
 
 async def eventually(condition) -> None:
@@ -49,6 +71,18 @@ def settings_of(database, **fields):
     return Settings(**{"database_url": database, "secret_key": key, "poll_seconds": 0.05, **fields})
 
 
+async def append_to(log, commands) -> None:
+    """Append commands of a story to a log. The outcome is as good when a broken connection made it a repetition."""
+    for head, events in commands:
+        outcome = await log.append(
+            Append(
+                stream=events[0].stream, kind=events[0].stream[0], expected=head, events=tuple(events),
+                command=events[0].command, request_hash=bytes(32), answer=b"{}",
+            )
+        )  # fmt: skip
+        assert isinstance(outcome, Appended), outcome
+
+
 class Running:
     """The projections' app while it is open."""
 
@@ -60,14 +94,7 @@ class Running:
 
     async def tell(self, commands) -> None:
         """Append commands of a story to the log."""
-        for head, events in commands:
-            outcome = await self.platform.log.append(
-                Append(
-                    stream=events[0].stream, kind=events[0].stream[0], expected=head, events=tuple(events),
-                    command=events[0].command, request_hash=bytes(32), answer=b"{}",
-                )
-            )  # fmt: skip
-            assert isinstance(outcome, Appended), outcome
+        await append_to(self.platform.log, commands)
 
     async def name(self, *numbers: int) -> None:
         """Give players names: p1, p2 …"""
@@ -76,11 +103,17 @@ class Running:
                 await self.platform.players.create(connection, Player(player(number), f"p{number}", "guest"))
 
     async def caught_up(self) -> int:
-        """Wait until every projection has worked off the whole log; return its end."""
-        head = await self.platform.log.head_position()
+        """Wait until every projection has worked off the whole log, ratings included; return its end."""
+        rater = Rater(next(one for one in self.projections if isinstance(one, Leaderboards)))
+        head = 0
 
         async def all_there() -> bool:
-            return min(await self.positions()) >= head
+            nonlocal head
+            head = await self.platform.log.head_position()
+            if min(await self.positions()) < head:
+                return False
+            async with self.platform.database.pool.acquire() as connection:
+                return not await rater.games(connection)
 
         await eventually(all_there)
         return head

@@ -30,7 +30,7 @@ async def test_incremental_equals_rebuilt(database, redis_url):
     story = invented(11)
     async with running(database, redis_url=redis_url) as here:
         await here.tell(story.commands)
-        assert await here.caught_up() == story.position
+        assert await here.caught_up() >= story.position
         incremental = await here.contents()
     assert incremental.count(b"\n") > 50
     assert await rebuilt(database) == incremental

@@ -3,6 +3,7 @@
 import pytest
 import pytest_asyncio
 
+from services.contracts.events.dice import Busted
 from services.contracts.events.match import MatchEnded, MatchVoided, RoundStarted
 from services.contracts.events.table import MatchRequested, PlayerJoined, TableClosed
 from tests.projections.stories import START_MS, Story, a, player
@@ -209,29 +210,81 @@ async def test_a_players_matches_and_figures(here):
     assert paged["items"] + rest["items"] == mine["items"]
     assert len((await here.get(f"/v1/players/{P1}/matches", headers=here.token(P2))).json()["items"]) == 3
     statistics = (await here.get(f"/v1/players/{P1}/stats")).json()
+    nothing = dict.fromkeys(
+        ("busts", "calls", "catches", "caught", "stacked", "penalty_cards", "chips", "points"), 0
+    )
     assert statistics == {
         "player": P1, "name": "p1",
         "items": [
             {
                 "game": "cards-places", "matches": 1, "rated": 0, "wins": 0, "eliminated": 0,
-                "rounds": 0, "rounds_won": 0, "places": {"2": 1},
+                "rounds": 0, "rounds_won": 0, "places": {"2": 1}, "streak": 0, "streak_longest": 0, **nothing,
             },
             {
                 "game": "dice-race", "matches": 1, "rated": 1, "wins": 1, "eliminated": 0,
-                "rounds": 0, "rounds_won": 0, "places": {"1": 1},
+                "rounds": 0, "rounds_won": 0, "places": {"1": 1}, "streak": 1, "streak_longest": 1, **nothing,
             },
         ],
     }  # fmt: skip
+
+
+async def test_the_table_of_records(here):
+    story = Story()
+    story.start(a("m", 1), P1, P2)
+    story.happen(a("m", 1), Busted(1))
+    story.happen(a("m", 1), MatchEnded((1, 2)))
+    story.play(a("m", 2), [P1, P3], [1, 2], game="cards-places", visibility="private")
+    await here.name(1)
+    await told(here, story)
+    answer = await here.get("/v1/records")
+    line = {
+        "rank": 1, "value": 1, "game": "dice-race", "match": a("m", 1), "version": 2, "seat": 1,
+        "players": [{"seat": 0, "player": P1, "name": "p1"}, {"seat": 1, "player": P2, "name": None}],
+        "at_ms": START_MS + 3000,
+    }  # fmt: skip
+    busts, fastest = answer.json()["items"]
+    assert busts == {
+        "kind": "most-busts", "title": "Most busts of one player in a match", "unit": "times", "lines": [line],
+    }  # fmt: skip
+    assert fastest["kind"] == "fastest-match"
+    assert fastest["lines"] == [{**line, "value": 2000, "version": 3, "seat": None}]
+    assert answer.headers["cache-control"] == "public, max-age=2"
+    assert (await here.get("/v1/records/dice-race")).json() == answer.json()
+    assert (await here.get("/v1/records/cards-places")).json() == {"items": [], "next": None}
+    assert (await here.get("/v1/records/No%20Game")).json()["code"] == "unknown-game"
+    assert (await here.get("/v1/records?limit=51")).json()["code"] == "malformed-request"
+
+
+async def test_boards_of_established_and_provisional_players(here):
+    story = Story()
+    for number in range(30):
+        story.play(a("m", number), [P1, P2], [1, 1])
+    story.play(a("m", 40), [P3, P4], [1, 2])
+    await told(here, story)
+
+    async def board(players):
+        page = (await here.get(f"/v1/leaderboards/dice-race?players={players}")).json()
+        return [(item["rank"], item["player"], item["provisional"]) for item in page["items"]]
+
+    assert await board("established") == [(1, P1, False), (2, P2, False)]
+    assert await board("provisional") == [(1, P3, True), (2, P4, True)]
+    assert await board("all") == [(1, P3, True), (2, P1, False), (3, P2, False), (4, P4, True)]
+    path = "/v1/leaderboards/dice-race/players"
+    assert (await here.get(f"{path}/{P2}?players=established")).json()["player"]["rank"] == 2
+    assert (await here.get(f"{path}/{P4}?players=established")).status_code == 404
+    assert (await here.get("/v1/leaderboards/dice-race?players=some")).json()["code"] == "malformed-request"
 
 
 async def test_the_projections_themselves(here):
     position = await told(here, tables(3))
     answer = await here.get("/v1/projections")
     items = answer.json()["items"]
-    assert [item["name"] for item in items] == ["board", "leaderboards", "history"]
+    assert [item["name"] for item in items] == ["board", "leaderboards", "history", "records"]
+    versions = {projection.NAME: projection.VERSION for projection in here.projections}
     for item in items:
         assert item == {
-            "name": item["name"], "version": 1, "state": "running", "healthy": True, "position": position,
+            "name": item["name"], "version": versions[item["name"]], "state": "running", "healthy": True,
+            "position": position,
             "lag_positions": 0, "lag_seconds": 0.0, "parked": 0, "silent_seconds": item["silent_seconds"],
             "rebuild": None, "leader": None, "last_error": None, "dead_letters": None,
         }  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 
 from services.contracts.events.match import MatchEnded, MatchVoided, PlayerEliminated, RoundStarted
-from services.projections.leaderboards.fold import evolve
+from services.projections.leaderboards.fold import applied, evolve
 from tests.projections.stories import Story, a, player
 
 MATCH = a("m", 1)
@@ -62,7 +62,18 @@ def test_voided_before_and_after_the_end():
     story = Story()
     story.play(MATCH, [P1, P2], [1, 2])
     story.happen(MATCH, MatchVoided("ruled"))
-    assert contest(story) is None
+    state = contest(story)
+    assert state.voided_version == story.records[-1].event.version
+    assert not state.rated
+    assert applied(state).rated  # the writer was just about to apply it
+    story.happen(MATCH, MatchVoided("ruled again"))
+    assert contest(story) == state
+
+
+def test_what_was_applied_is_done_with():
+    story = Story()
+    story.play(MATCH, [P1, P2], [1, 2])
+    assert applied(contest(story)) is None
 
 
 def test_of_two_one_leaves_before_the_first_move():
@@ -78,7 +89,11 @@ def test_of_two_one_never_moves_and_runs_out_of_time():
     story.start(MATCH, P1, P2)
     story.act(MATCH, P1)
     story.happen(
-        MATCH, PlayerEliminated(1, "timeout", 2), MatchEnded((1, 2)), actor="clock", cause={"type": "timeout"}
+        MATCH,
+        PlayerEliminated(1, "timeout", 2),
+        MatchEnded((1, 2)),
+        actor="clock",
+        cause={"seat": 1, "move": {"type": "expire"}},
     )
     assert counted(story) is None
 

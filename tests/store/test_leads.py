@@ -154,7 +154,7 @@ async def test_leads_are_shared_out_among_processes(
 
 
 async def settled(led, *wanted: dict[str, int]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await led() not in wanted:
             await asyncio.sleep(0.05)
 

@@ -312,3 +312,5 @@ class TestContradictions:
         await self.stops(database, tmp_path, "its signature is not right")
         process.outside.path.write_bytes(lines.replace(b"root", b"boot"))
         await self.stops(database, tmp_path, "was changed: this is no checkpoint")
+        process.outside.path.write_bytes(b"x" * 10_000)
+        await self.stops(database, tmp_path, "was changed: the line is longer than 4096 bytes")

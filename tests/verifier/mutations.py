@@ -85,7 +85,7 @@ def _lines(content: bytes, rng: Random) -> bytes:
 def _value(content: bytes, rng: Random) -> bytes:
     """Another value in some field of some line, written as a record's lines are."""
     lines = content.splitlines(keepends=True)
-    at = rng.randrange(len(lines)) if lines else 0
+    at = rng.choice([rng.randrange(len(lines)), len(lines) - 1]) if lines else 0
     said = _read(lines[at]) if lines else None
     if not said:
         return content
@@ -99,10 +99,21 @@ def _value(content: bytes, rng: Random) -> bytes:
             said = dict(sorted(said.items()))
         case 3 if isinstance(said[field], str) and said[field].startswith("{"):
             said[field] = _changed_body(said[field], rng)
+        case _ if isinstance(said[field], dict) and rng.random() < 0.8:
+            _change_inside(said[field], rng)
         case _:
             said[field] = rng.choice(VALUES)
     lines[at] = _written(said) + b"\n"
     return b"".join(lines)
+
+
+def _change_inside(said: dict[str, Any], rng: Random) -> None:
+    """Change something in a receipt, or in its checkpoint."""
+    field = rng.choice(list(said))
+    if isinstance(said[field], dict) and rng.random() < 0.8:
+        _change_inside(said[field], rng)
+    else:
+        said[field] = _another(said[field], rng)
 
 
 def _changed_body(body: str, rng: Random) -> str:
@@ -139,12 +150,15 @@ WAYS: tuple[Callable[[bytes, Random], bytes], ...] = (
 
 def forge(lines: Lines, rng: Random) -> bytes:
     """Return a record whose content was changed, and all hashes, seals and the signature made to fit again."""
-    events = list(read_record(lines).events)
+    original = read_record(lines)
+    events = list(original.events)
     for _ in range(rng.choice([1, 1, 2])):
         _forge_one(events, rng)
     key = rng.choice([KEY, OTHER_KEY])
     try:
-        return b"".join(record(rechained(events), key))
+        return b"".join(
+            record(rechained(events), key, receipt=original.closing.receipt if rng.random() < 0.3 else None)
+        )
     except (ValueError, msgspec.MsgspecError, IndexError, UndecodableEventError):
         return b"".join(lines)  # no record begins with such an event
 

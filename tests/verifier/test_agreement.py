@@ -18,6 +18,7 @@ from services.engine.audit import Verdict, audit_lines, describe
 from services.engine.record import read_record
 from services.engine.rules.catalogue import CATALOGUE
 from tests.audit import hidden_lot
+from tests.audit.logs import leaves_of, receipt_of
 from tests.audit.play import KEY_ID, PUBLIC_KEYS, chained, play, record, sit_down
 from tests.support.javascript import JavaScript
 from tests.support.matches import played_out
@@ -40,7 +41,11 @@ SPOILT = (
 
 @cache
 def golden(name: str) -> tuple[bytes, ...]:
-    return tuple(record(golden_events(name)))
+    """The record of a golden match, with a receipt from a small log around it."""
+    events = golden_events(name)
+    before, after = len(events) % 7, len(events) % 5
+    leaves = leaves_of(events, before, after)
+    return tuple(record(events, receipt=receipt_of(leaves, before + len(events))))
 
 
 def counts(verdict: Verdict) -> tuple[int, int, int, int]:
@@ -59,6 +64,7 @@ def assert_both_sound(javascript: JavaScript, lines: list[bytes], catalogue: Any
     assert said["told"]["bad_events"] == []
     assert said["told"]["checks"] == said["checks"]
     assert set(said["checks"].values()) <= {"good", "absent"}
+    assert said["receipt_size"] == python.receipt_size
 
 
 @pytest.mark.parametrize("name", [name for game in GAMES for name in golden_files(game)])
@@ -129,6 +135,7 @@ def _told_alike(javascript: JavaScript, seed: int) -> tuple[bool, bool]:
     assert said["checkable"], explained
     if python.sound:
         assert said["sound"], explained
+        assert said["receipt_size"] == python.receipt_size, explained
     elif said["sound"] or said["first_bad_version"] != python.first_bad_version:
         assert python.findings[0].check in RULES_ONLY or _first(python) in RULES_ONLY, explained
         assert (said["first_bad_version"] or 2**53) > (python.first_bad_version or 2**53 - 1), explained
@@ -152,7 +159,8 @@ def test_a_key_is_found_under_its_id(javascript: JavaScript):
         said = javascript.verify(lines, keys)
         assert not said["key_known"]
         assert [(finding["check"], finding["code"]) for finding in said["findings"]] == [
-            ("signature", "other-key")
+            ("signature", "other-key"),
+            ("receipt", "other-key"),
         ]
     assert javascript.verify(lines)["sound"]
     assert not javascript.verify(lines)["key_known"]

@@ -69,7 +69,7 @@ def test_every_text_that_is_asked_for_is_there() -> None:
         if path.parent.name != "texts"
         for key in ASKED_FOR.findall(path.read_text(encoding="utf-8"))
     }
-    assert asked > {"nav.play", "move.roll", "audit.sound"}
+    assert asked > {"nav.play", "move.call", "audit.sound"}
     assert asked <= set(texts("en"))
 
 

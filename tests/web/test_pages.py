@@ -18,6 +18,16 @@ from tests.web.visitors import NARROW, WIDE, Visitor, Visitors
 pytestmark = pytest.mark.slow
 
 HOME_BYTES_MAX: Final = 200_000
+SHIFT_MAX: Final = 0.02
+"""Cumulative layout shift; below a tenth counts as good."""
+_SHIFTED: Final = """() => new Promise((resolve) => {
+  let sum = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) sum += entry.hadRecentInput ? 0 : entry.value;
+  });
+  observer.observe({ type: 'layout-shift', buffered: true });
+  setTimeout(() => resolve(sum), 50);
+})"""
 SCREENSHOTS: Final = os.environ.get("MACAO_WEB_SCREENSHOTS")
 """A directory that the pictures of all pages go to, to be looked at."""
 
@@ -96,6 +106,9 @@ async def faults(visitor: Visitor, name: str) -> list[str]:
         f"{name}: {violation['id']}: {[(node['target'], node['failureSummary']) for node in violation['nodes']][:3]}"
         for violation in found
     ]
+    shifted = await page.evaluate(_SHIFTED)
+    if shifted > SHIFT_MAX:
+        wrong.append(f"{name}: things moved by {shifted}")
     if await page.evaluate("document.documentElement.scrollWidth") > width:
         wrong.append(f"{name}: wider than {width} px")
     return wrong

@@ -21,11 +21,12 @@ _OFFERED: Final = """() => {
   if (busy) return '';
   if (document.querySelector('.actions .calling')) return 'call';
   if (document.querySelector('.catch')) return 'catch';
+  // As many cards at once as go together.
+  if (document.querySelector('.held-card.fits:not(.chosen)')) return 'choose';
   const word = document.querySelector('.actions .word[aria-pressed="false"]');
   if (word) return 'word';
   if (document.querySelector('.actions .suit')) return 'suit';
   if (document.querySelector('.actions [data-move="play"]')) return 'play';
-  if (document.querySelector('.held-card.fits:not(.chosen)')) return 'choose';
   const total = Number(document.querySelector('.gauge b')?.textContent ?? 0);
   const order = total >= ENOUGH ? ['stand', 'roll'] : ['roll', 'stand'];
   const all = ['stake', 'take', 'sit-out', 'draw', 'pass', 'ask', ...order];
@@ -73,8 +74,8 @@ class Visitors:
         """Close every profile. Nobody may have met with an error."""
         for visitor in self._visitors:
             await visitor.context.close()
-        for visitor in self._visitors:
-            assert visitor.complaints() == []
+        complaints = [complaint for visitor in self._visitors for complaint in visitor.complaints()]
+        assert not complaints, "\n".join(complaints)
 
 
 class Visitor:

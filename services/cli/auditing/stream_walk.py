@@ -186,7 +186,8 @@ class StreamWalk:
         if public is None:
             self._add("chance", "its commitment is not in the public count of commitments", stream, 1)
             return
-        for event in (events[0], events[-1]):
+        # The seed need not be the last word: a ruling may void the match after its end.
+        for event in (events[0], *(event for event in events if event.type == ENDING)):
             try:
                 fact = fact_of(event)
             except UndecodableEventError:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast, get_args
 import msgspec
 
 from services.contracts.envelope import Draft, Event
-from services.contracts.events import bank, cards, chance, chips, dice, dispute, match, table
+from services.contracts.events import bank, cards, chance, chips, dice, dispute, match, rating, table
 from services.contracts.events.base import Fact
 
 MatchFact = (
@@ -31,6 +31,8 @@ TableFact = (
 )  # fmt: skip
 DisputeFact = dispute.DisputeOpened | dispute.DisputeWithdrawn | dispute.DisputeRuled
 
+RatingFact = rating.RatingApplied | rating.RatingWithdrawn
+
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
@@ -38,7 +40,7 @@ UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
 
 TYPES: Final[Mapping[str, type[Fact]]] = {
     str(struct.__struct_config__.tag): struct
-    for union in (MatchFact, TableFact, DisputeFact)
+    for union in (MatchFact, TableFact, DisputeFact, RatingFact)
     for struct in get_args(union)
 }
 
@@ -54,7 +56,7 @@ SHAPES: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {
 """Every shape that stands in a log anywhere."""
 
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(MatchFact | TableFact | DisputeFact).decode
+_decode: Final = msgspec.json.Decoder(MatchFact | TableFact | DisputeFact | RatingFact).decode
 
 
 class UndecodableEventError(Exception):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from services.contracts.envelope import Event
@@ -11,6 +14,11 @@ from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import UndecodableEventError, encode, fact_of
 from services.engine.audit.verdict import Ledger
 from services.engine.record import Entry
+
+SAFE_MAX: Final = 2**53 - 1
+"""Up to here a reader that counts in floating point, as JavaScript does, has every whole number."""
+
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{16}")
 
 
 class Told(Struct, frozen=True):
@@ -33,6 +41,14 @@ def read_facts(entries: Iterable[Entry], ledger: Ledger) -> list[Told]:
         except (UndecodableEventError, RecursionError) as error:
             ledger.add("form", entry.line, event.version, str(error))
             continue
+        if _LONG_NUMBER.search(event.whole) and _is_wide(msgspec.json.decode(event.whole)):
+            ledger.add(
+                "form",
+                entry.line,
+                event.version,
+                f"a number is beyond {SAFE_MAX}, where not every reader counts",
+            )
+            continue
         # Bytes that say more than the fact does, or say it otherwise, would be carried along unseen.
         if event.schema == fact.SCHEMA and encode(fact) != event.whole:
             ledger.add(
@@ -40,6 +56,19 @@ def read_facts(entries: Iterable[Entry], ledger: Ledger) -> list[Told]:
             )
         told.append(Told(entry.line, event, fact))
     return told
+
+
+def _is_wide(value: Any) -> bool:
+    """Say whether a number somewhere in a body is larger than all readers can tell from its neighbours."""
+    match value:
+        case dict():
+            return any(map(_is_wide, value.values()))
+        case list():
+            return any(map(_is_wide, value))
+        case int():
+            return not -SAFE_MAX <= value <= SAFE_MAX
+        case _:
+            return False
 
 
 def unbroken(told: Iterable[Told], entries: Iterable[Entry]) -> list[Told]:

@@ -64,7 +64,7 @@ def _rounds(fact: Rounds, name: Namer) -> str:
         case match.RoundEnded(winners=(winner,)):
             return f"{name(winner)} wins round {fact.round}"
         case match.RoundEnded():
-            return f"{listed(map(name, fact.winners))} share round {fact.round}"
+            return f"{listed(map(name, fact.winners))} win round {fact.round}"
         case _:
             assert_never(fact)
 

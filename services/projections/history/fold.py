@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from services.contracts.envelope import Recorded
+from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import decode
 from services.contracts.events.match import (
     MatchEnded,
@@ -16,8 +17,11 @@ from services.contracts.events.match import (
     PlayerEliminated,
     RoundEnded,
 )
+from services.projections.history import tally
 
-TYPES: Final = frozenset({"match-started", "round-ended", "player-eliminated", "match-ended", "match-voided"})
+TYPES: Final = tally.TYPES | {
+    "match-started", "round-ended", "player-eliminated", "match-ended", "match-voided",
+}  # fmt: skip
 
 Status = Literal["running", "ended", "voided"]
 
@@ -34,6 +38,9 @@ class Row(Struct, frozen=True):
         places: by seat, None until the match has ended.
         started_position: where in the log it started; the order of the history.
         ended_at_ms: Unix time when it ended or, if it never did, was voided.
+        ended_position: where in the log it ended, None if it has not.
+        bank: the seat that holds the bank, or ``tally.NOBODY``.
+        tally: what is counted, seat by seat (``tally.FIGURES``).
     """
 
     match: str
@@ -51,6 +58,9 @@ class Row(Struct, frozen=True):
     status: Status = "running"
     places: tuple[int, ...] | None = None
     ended_at_ms: int | None = None
+    ended_position: int | None = None
+    bank: int = tally.NOBODY
+    tally: tuple[int, ...] = ()
 
 
 def evolve(row: Row | None, recorded: Recorded) -> Row | None:
@@ -70,13 +80,24 @@ def evolve(row: Row | None, recorded: Recorded) -> Row | None:
         case PlayerEliminated():
             return replace(row, eliminated=(*row.eliminated, fact.seat))
         case MatchEnded():
-            return replace(row, status="ended", places=fact.places, ended_at_ms=event.at_ms)
+            return replace(
+                row, status="ended", places=fact.places, ended_at_ms=event.at_ms,
+                ended_position=recorded.position,
+            )  # fmt: skip
         case MatchVoided():
             # A match that had ended keeps its places and its end: they were played, they do not count.
             ended_at_ms = event.at_ms if row.ended_at_ms is None else row.ended_at_ms
             return replace(row, status="voided", ended_at_ms=ended_at_ms)
         case _:
-            return row
+            return _counted(row, fact)
+
+
+def _counted(row: Row, fact: Fact) -> Row:
+    additions = tally.added(fact, row.bank)
+    if additions:
+        return replace(row, tally=tally.add(row.tally, additions))
+    bank = tally.bank_after(row.bank, fact)
+    return row if bank == row.bank else replace(row, bank=bank)
 
 
 def _started(fact: MatchStarted, recorded: Recorded) -> Row:
@@ -85,4 +106,5 @@ def _started(fact: MatchStarted, recorded: Recorded) -> Row:
         players=tuple(seat.player for seat in fact.seats), bots=tuple(seat.bot for seat in fact.seats),
         rated=fact.rated, visibility=fact.visibility, started_position=recorded.position,
         started_at_ms=recorded.event.at_ms, rounds_won=(0,) * len(fact.seats),
+        tally=(0,) * (len(fact.seats) * len(tally.FIGURES)),
     )  # fmt: skip

@@ -6,7 +6,7 @@ A match counts when its table was rated, all its players are different people an
 to its end. It does not count when it was voided, or aborted before everybody had acted:
 
 * A seat has *acted* when its player sent a move other than ``leave``: the first event of each command
-  carries the move as its cause and the player as its actor.
+  carries seat and move as its cause and the player as its actor.
 * A seat is *settled* when it has acted or has been eliminated.
 * A match is *aborted* when the command that ends it eliminates somebody, while some seat was not settled
   before that command. Of two players, one who leaves before the first move spoils the match and loses
@@ -14,6 +14,9 @@ to its end. It does not count when it was voided, or aborted before everybody ha
 
 A match that ends in the ordinary way counts even if somebody's turn never came (an instant win).
 Whether options are house rules is decided where the table is opened; here only the flag is read.
+
+A row is there for as long as the writer of ratings has to do with the match: until it is applied, and again from
+when it is voided until it is withdrawn. What was applied stands in ``leaderboard_changes``.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from services.contracts.events.match import MatchEnded, MatchStarted, MatchVoide
 
 PLAYERS_MIN: Final = 2
 
-_TYPES: Final = frozenset({"match-started", "player-eliminated", "match-ended", "match-voided"})
+TYPES: Final = frozenset({"match-started", "player-eliminated", "match-ended", "match-voided"})
+"""What a match is asked about; of all other events only who caused them matters."""
+
 _LEAVE: Final = "leave"
 
 
@@ -40,11 +45,17 @@ class _Move(Struct):
     type: str = ""
 
 
-_move = msgspec.json.Decoder(_Move).decode
+class _Cause(Struct):
+    """As much of a cause as is needed here."""
+
+    move: _Move
+
+
+_cause = msgspec.json.Decoder(_Cause).decode
 
 
 class Contest(Struct, frozen=True):
-    """A match that may yet count, or that has counted.
+    """A match that may yet count, that is to be applied, or that is to be withdrawn.
 
     Attributes:
         players: by seat.
@@ -52,17 +63,28 @@ class Contest(Struct, frozen=True):
         eliminated_by: the last command that eliminated somebody, empty before the first.
         settled_before: ``settled`` as it was before that command.
         ended_position: where in the log it ended; None while it runs.
+        ended_version: the version of its end.
         places: by seat, once it has ended.
+        voided_version: the version at which it was voided, after its end.
+        rated: whether it was applied, and is still to be withdrawn.
     """
 
     match: str
     game: str
-    players: tuple[str, ...]
+    players: tuple[str, ...] = ()
     settled: int = 0
     eliminated_by: str = ""
     settled_before: int = 0
     ended_position: int | None = None
+    ended_version: int | None = None
     places: tuple[int, ...] | None = None
+    voided_version: int | None = None
+    rated: bool = False
+
+    @property
+    def everybody(self) -> int:
+        """``settled`` when it is so for all seats."""
+        return (1 << len(self.players)) - 1
 
 
 def evolve(contest: Contest | None, recorded: Recorded) -> Contest | None:
@@ -71,7 +93,7 @@ def evolve(contest: Contest | None, recorded: Recorded) -> Contest | None:
     An event that changes nothing gives back the very object that came in.
     """
     event = recorded.event
-    if event.type not in _TYPES:
+    if event.type not in TYPES:
         return contest if contest is None else _acted(contest, event)
     match decode(event.type, event.schema, event.body):
         case MatchStarted() as started:
@@ -79,11 +101,18 @@ def evolve(contest: Contest | None, recorded: Recorded) -> Contest | None:
         case PlayerEliminated() as eliminated if contest is not None:
             return _eliminate(_acted(contest, event), eliminated.seat, event.command)
         case MatchEnded() as ended if contest is not None:
-            return _end(_acted(contest, event), ended, event.command, recorded.position)
-        case MatchVoided():
-            return None
+            return _end(_acted(contest, event), ended, recorded)
+        case MatchVoided() if contest is not None and contest.voided_version is None:
+            return None if contest.places is None else replace(contest, voided_version=event.version)
         case _:
             return contest
+
+
+def applied(contest: Contest | None) -> Contest | None:
+    """Return the match after it was applied to the ratings; None: there is nothing left to do with it."""
+    if contest is None or contest.voided_version is None:
+        return None
+    return replace(contest, rated=True)  # it was voided while the writer was about to apply it
 
 
 def _enter(started: MatchStarted) -> Contest | None:
@@ -96,10 +125,10 @@ def _enter(started: MatchStarted) -> Contest | None:
 
 
 def _acted(contest: Contest, event: Event) -> Contest:
-    if event.cause is None or event.actor not in contest.players:
+    if event.cause is None or contest.settled == contest.everybody or event.actor not in contest.players:
         return contest
     bit = 1 << contest.players.index(event.actor)
-    if contest.settled & bit or _move(event.cause).type == _LEAVE:
+    if contest.settled & bit or _cause(event.cause).move.type == _LEAVE:
         return contest
     return replace(contest, settled=contest.settled | bit)
 
@@ -110,9 +139,11 @@ def _eliminate(contest: Contest, seat: int, command: str) -> Contest:
     return replace(contest, settled=contest.settled | 1 << seat, eliminated_by=command, settled_before=before)
 
 
-def _end(contest: Contest, ended: MatchEnded, command: str, position: int) -> Contest | None:
-    everybody = (1 << len(contest.players)) - 1
-    aborted = command == contest.eliminated_by and contest.settled_before != everybody
+def _end(contest: Contest, ended: MatchEnded, recorded: Recorded) -> Contest | None:
+    event = recorded.event
+    aborted = event.command == contest.eliminated_by and contest.settled_before != contest.everybody
     if aborted or len(ended.places) != len(contest.players):
         return None
-    return replace(contest, ended_position=position, places=ended.places)
+    return replace(
+        contest, ended_position=recorded.position, ended_version=event.version, places=ended.places
+    )

@@ -59,6 +59,8 @@ class OutsideFile:
             file.seek(max(0, size - 2 * LINE_BYTES_MAX))
             tail = file.read()
             whole = tail.rfind(b"\n") + 1
+            if not whole and size > LINE_BYTES_MAX:
+                return UnreadableLine(0, f"the line is longer than {LINE_BYTES_MAX} bytes")
             if whole < len(tail):
                 file.truncate(size - len(tail) + whole)
             os.fsync(file.fileno())

@@ -141,7 +141,11 @@ class Sealer:
             except RewrittenError as error:
                 self._state, self._last_error = State.CONTRADICTION, str(error)
                 self._contradictions.set(1)
-                _logger.critical("the log is not the one that was signed: %s", error)
+                _logger.critical(
+                    "the log is not the one that was signed, nothing is sealed any more: %s."
+                    " For another database on purpose, name another MACAO_CHECKPOINT_DIRECTORY.",
+                    error,
+                )
                 return
             except Exception as error:
                 if not connection_broke(error):

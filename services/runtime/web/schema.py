@@ -77,7 +77,7 @@ class SchemaPlugin(OpenAPIRenderPlugin):
     """``/schema``: the page for a browser, the document for everybody else."""
 
     def __init__(self) -> None:
-        super().__init__(path="/")
+        super().__init__(path=["/", "/openapi.json"])
 
     def render(self, request: Any, openapi_schema: dict[str, Any]) -> bytes:
         """Answer with what the client accepts. Litestar takes a whole response as well as the bytes it asks for."""

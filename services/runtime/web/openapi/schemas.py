@@ -90,6 +90,9 @@ class Schemas:
             _describe_fields(tidy)
             if complete:
                 tidy["required"] = list(tidy["properties"])
+        elif tidy.get("type") == "object":
+            # Whatever may stand there: without a word some generators take it for an object that is always empty.
+            tidy.setdefault("additionalProperties", True)
         return tidy
 
     def _part(self, key: str, value: Any, *, complete: bool) -> Any:

@@ -107,6 +107,7 @@ export const getKeys = () => read('/.well-known/jwks.json');
 export const listDisputes = (match) => read(at`/v1/matches/${match}/disputes`);
 export const openDispute = (match, complaint) => write('POST', at`/v1/matches/${match}/disputes`, complaint);
 export const withdrawDispute = (dispute) => write('POST', at`/v1/disputes/${dispute}/withdraw`);
+export const ruleOnDispute = (dispute, ruling) => write('POST', at`/v1/disputes/${dispute}/ruling`, ruling);
 export const getCase = (dispute) => read(at`/v1/disputes/${dispute}/case`, { as: 'text', headers: { Accept: 'text/markdown' } });
 
 // Boards

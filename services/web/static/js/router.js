@@ -32,10 +32,10 @@ export function route(path) {
   return null;
 }
 
-/** Go to another page of these. */
-export function go(address, { replace = false } = {}) {
-  if (replace) history.replaceState(null, '', address);
-  else history.pushState(null, '', address);
+/** Go to another page of these; `state` is what it finds in `history.state`. */
+export function go(address, { replace = false, state = null } = {}) {
+  if (replace) history.replaceState(state, '', address);
+  else history.pushState(state, '', address);
   dispatchEvent(new Event('macao:address'));
 }
 

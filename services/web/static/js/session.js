@@ -14,6 +14,16 @@ export function session() {
 
 export const playerId = () => session()?.player.id ?? null;
 
+/** What the session may do besides playing, as its token says; the service alone decides. */
+export function mayAudit() {
+  try {
+    const claims = JSON.parse(atob(session().token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')));
+    return claims.scope.split(' ').includes('audit');
+  } catch {
+    return false;
+  }
+}
+
 /** Keep what `POST /v1/players`, `/v1/tokens` and `/v1/tokens/refresh` answered. */
 export function keep(issued) {
   const kept = { ...session(), ...issued, expires_at_ms: Date.now() + issued.expires_in * 1000 };

@@ -26,18 +26,21 @@ class AuditPage extends Page {
   told = null;
   rules = null;
   events = 0;
+  done = false;
 
   async start() {
     this.title(t('audit.title'));
     const { match } = this.params;
+    this.done = !match;
     if (!match) return;
     try {
       const record = await api.getRecord(match);
       await this.#check(record, match);
     } catch (error) {
       this.refused = inWords(error);
-      this.update();
     }
+    this.done = true;
+    this.update();
   }
 
   /** Check a record; `match` is given when it came from the service. */
@@ -67,17 +70,17 @@ class AuditPage extends Page {
       h('h1', {}, t('audit.title')),
       h('p', { class: 'lead' }, t('audit.lead')),
       this.refused && h('p', { class: 'verdict wrong' }, this.refused),
-      h('div', { 'aria-live': 'polite' }, this.verdict ? this.#verdict() : this.states && h('p', { class: 'status' }, t('audit.running'))),
+      h('div', { class: match ? 'outcome' : null, 'aria-live': 'polite' }, this.verdict ? this.#verdict() : this.states && h('p', { class: 'status' }, t('audit.running'))),
       this.states && this.#steps(),
-      this.told && this.#explained(),
-      match && this.verdict && h('div', { class: 'buttons' },
+      this.done && this.told && this.#explained(),
+      match && this.done && this.verdict && h('div', { class: 'buttons' },
         h('a', { class: 'button', href: `/v1/matches/${match}/record`, download: `${match}.ndjson` }, t('audit.download')),
         h('a', { class: 'button', href: `/matches/${match}/replay` }, t('replay.title'))),
-      h('section', { class: 'card-sheet' },
+      this.done && h('section', { class: 'card-sheet' },
         h('h2', {}, t('audit.file')),
         h('p', {}, t('audit.file-explained')),
         h('label', {}, t('audit.choose'), h('input', { type: 'file', accept: '.ndjson,application/x-ndjson', onchange: (event) => this.#take(event.target.files[0]) }))),
-      match && h('macao-disputes', { '.match': match, '.mayComplain': session() !== null }));
+      match && this.done && h('macao-disputes', { '.match': match, '.mayComplain': session() !== null }));
   }
 
   #verdict() {

@@ -74,11 +74,12 @@ class HomePage extends Page {
   #table(table) {
     const names = table.seats.filter(({ player }) => player).map(({ name, seat }) => name ?? t('table.seat', { seat }));
     const playing = table.state === 'playing' && table.match_id;
+    const free = table.seats.length - table.seats_taken;
     return h('li', { key: table.id },
       h('a', { href: playing ? `/matches/${table.match_id}` : `/tables/${table.id}` },
         h('b', {}, t(`game.${table.game}`)),
         h('span', { class: 'names' }, names.join(', ')),
-        h('span', { class: 'state' }, playing ? t('home.watch') : t('home.seats-free', { n: table.seats.length - table.seats_taken }))));
+        h('span', { class: 'state' }, playing ? t('home.watch') : free ? t('home.seats-free', { n: free }) : t('home.full'))));
   }
 
   #player() {
@@ -101,7 +102,7 @@ class HomePage extends Page {
     return this.doing(async () => {
       await this.#player();
       const table = await api.quickMatch(game);
-      go(table.state === 'playing' ? `/matches/${table.match_id}` : `/tables/${table.id}`);
+      go(`/tables/${table.id}`);
     });
   }
 }

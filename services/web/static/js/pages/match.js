@@ -10,13 +10,16 @@ import { confirmed } from '../parts/dialog.js';
 import { moveChips } from '../parts/fly.js';
 import { log } from '../parts/log.js';
 import { Page } from '../parts/page.js';
+import { awaitMatch } from '../parts/await-match.js';
 import { go } from '../router.js';
-import { say } from '../say.js';
 
+const AWAITED_ATTEMPTS = 20;
+const AWAITED_MS = 500;
 const PLAIN_MOVES = ['roll', 'stand', 'ask', 'draw', 'take', 'sit-out', 'pass'];
 
 class MatchPage extends Page {
   view = null;
+  table = null;
   events = [];
   chosen = [];
   macao = false;
@@ -28,12 +31,18 @@ class MatchPage extends Page {
 
   start() {
     this.title(t('table.match'));
+    this.#follow(history.state?.awaited ? AWAITED_ATTEMPTS : 0);
+  }
+
+  /** Follow the match. One that was asked for a moment ago may not have begun yet. */
+  #follow(patience) {
     api.followMatch(this.params.match, {
       signal: this.alive.signal,
       frame: (type, data) => (type === 'snapshot' ? this.#snapshot(data) : this.#happened(data)),
       link: (connected) => this.#link(connected),
       refused: () => {
-        this.missing = true;
+        if (patience > 0 && !this.alive.signal.aborted) setTimeout(() => this.#follow(patience - 1), AWAITED_MS);
+        else this.missing = true;
         this.update();
       },
     });
@@ -116,8 +125,10 @@ class MatchPage extends Page {
       signal: this.alive.signal,
       frame: (type, data) => {
         const table = type === 'snapshot' ? data : data.table;
+        this.table = table;
+        this.update();
         const seated = table.seats.some(({ player }) => player === this.view.seats[this.view.your_seat].player);
-        if (table.state === 'playing' && seated && table.match_id !== this.params.match) go(`/matches/${table.match_id}`);
+        if (table.state === 'playing' && seated && table.match_id !== this.params.match && !this.busy) awaitMatch(table.match_id, this.alive.signal);
       },
     });
   }
@@ -151,7 +162,7 @@ class MatchPage extends Page {
 
   render() {
     if (this.missing) return h('div', { class: 'page narrow' }, h('h1', {}, t('missing.match')), h('p', {}, h('a', { href: '/' }, t('missing.home'))));
-    if (this.view === null) return h('div', { class: 'page table-page' }, h('h1', { class: 'unseen' }, t('table.match')), h('section', { class: 'felt around waiting', 'aria-busy': 'true' }));
+    if (this.view === null) return h('div', { class: 'page table-page' }, h('h1', { class: 'unseen' }, t('table.match')));
     const { view } = this;
     const own = view.your_seat;
     const scene = {
@@ -254,23 +265,25 @@ class MatchPage extends Page {
       h('h2', {}, view.status === 'voided' ? t('table.voided') : own !== null && view.places[own] === 1 ? t('table.you-won') : t('table.over')),
       h('ol', { class: 'places' }, places.map(({ place, seat }) => h('li', { class: place === 1 ? 'first' : null }, h('b', {}, `${place}.`), ' ', this.#name(seat)))),
       h('div', { class: 'buttons' },
-        own !== null && h('button', { type: 'button', class: 'primary', disabled: this.busy, onclick: () => this.#again() }, t('table.again')),
+        own !== null && this.#isHost() && h('button', { type: 'button', class: 'primary', disabled: this.busy || this.table.state !== 'open', onclick: () => this.#again() }, t('table.again')),
         h('a', { class: 'button', href: `/matches/${view.id}/replay` }, t('replay.title')),
         h('a', { class: 'button', href: `/matches/${view.id}/audit` }, t('audit.check')),
         h('a', { class: 'button', href: `/tables/${view.table}` }, t('table.to-table'))));
   }
 
-  /** Start the next match; where another is the host, wait at the table. */
+  #isHost() {
+    return this.table?.host === this.view.seats[this.view.your_seat].player;
+  }
+
+  /** Start the next match; where somebody has left, wait at the table for another. */
   #again() {
+    if (this.table.seats.some(({ player }) => player === null)) {
+      go(`/tables/${this.table.id}`);
+      return undefined;
+    }
     return this.doing(async () => {
-      try {
-        const { match_id: match } = await api.startTable(this.view.table);
-        go(`/matches/${match}`);
-      } catch (problem) {
-        if (!['not-host', 'seats-empty'].includes(problem.code)) throw problem;
-        say(t(`problem.${problem.code}`));
-        go(`/tables/${this.view.table}`);
-      }
+      const { match_id: match } = await api.startTable(this.table.id);
+      go(`/matches/${match}`);
     });
   }
 }

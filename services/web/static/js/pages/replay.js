@@ -108,7 +108,7 @@ class ReplayPage extends Page {
 
   render() {
     if (this.missing) return h('div', { class: 'page narrow' }, h('h1', {}, t('missing.match')), h('p', {}, h('a', { href: '/' }, t('missing.home'))));
-    if (this.position === null) return h('div', { class: 'page table-page' }, h('h1', {}, t('replay.title')), h('section', { class: 'felt around', 'aria-busy': 'true' }));
+    if (this.position === null) return h('div', { class: 'page table-page' }, h('h1', { class: 'unseen' }, t('replay.title')));
     const { match } = this;
     const own = match.seats.findIndex(({ player }) => player === playerId());
     const name = (seat) => match.seats[seat].name ?? t('table.seat', { seat });
@@ -186,7 +186,7 @@ class ReplayPage extends Page {
     return h('section', { class: 'log' },
       h('h2', {}, t('table.log')),
       h('div', { class: 'lines', role: 'region', tabindex: '0', 'aria-label': t('table.log') }, h('ol', {}, this.events.map(({ version, type, data }) =>
-        h('li', { key: version, class: [type, version === now && 'now', FAIRNESS.has(type) && 'quiet'], 'aria-current': version === now ? 'true' : null }, sentence(data, name))))));
+        h('li', { key: version, 'data-type': type, class: [version === now && 'now', FAIRNESS.has(type) && 'quiet'], 'aria-current': version === now ? 'true' : null }, sentence(data, name))))));
   }
 
   rendered() {

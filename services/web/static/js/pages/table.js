@@ -4,6 +4,7 @@ import * as api from '../api.js';
 import { h } from '../dom.js';
 import { t } from '../i18n.js';
 import { optionsInWords } from '../parts/options.js';
+import { awaitMatch } from '../parts/await-match.js';
 import { anyName } from '../parts/names.js';
 import { Page } from '../parts/page.js';
 import { go } from '../router.js';
@@ -36,10 +37,9 @@ class TablePage extends Page {
   #take(table) {
     if (this.table && table.version < this.table.version) return;
     this.table = table;
-    if (table.state === 'playing' && this.#own() !== null && table.match_id && !this.#begun) {
+    if (table.state === 'playing' && this.#own() !== null && table.match_id && !this.#begun && !this.busy) {
       this.#begun = true;
-      go(`/matches/${table.match_id}`, { replace: true });
-      return;
+      awaitMatch(table.match_id, this.alive.signal, { replace: true });
     }
     this.update();
   }
@@ -60,6 +60,7 @@ class TablePage extends Page {
     const { table } = this;
     const own = this.#own();
     const host = table.host === playerId();
+    const joinable = own === null && table.state === 'open' && table.seats.some(({ player }) => player === null);
     return h('div', { class: 'page narrow waiting-room' },
       h('h1', {}, t(`game.${table.game}`)),
       h('p', { class: 'facts' },
@@ -72,9 +73,9 @@ class TablePage extends Page {
       h('ol', { class: 'chairs', 'aria-label': t('table.seats') }, table.seats.map((seat) => this.#chair(seat, own, host))),
       this.#invitation(),
       table.state !== 'closed' && h('div', { class: 'buttons' },
-        own === null && table.state === 'open' && table.visibility === 'private' && h('label', {}, t('table.code'),
+        joinable && table.visibility === 'private' && h('label', {}, t('table.code'),
           h('input', { value: this.code, oninput: (event) => { this.code = event.target.value; } })),
-        own === null && table.state === 'open' && h('button', { type: 'button', class: 'primary', disabled: this.busy, onclick: () => this.#join() }, t('table.join')),
+        joinable && h('button', { type: 'button', class: 'primary', disabled: this.busy, onclick: () => this.#join() }, t('table.join')),
         host && table.state === 'open' && h('button', { type: 'button', class: 'primary', 'data-act': 'start', disabled: this.busy, onclick: () => this.#start() }, t('table.start')),
         table.match_id && h('a', { class: 'button', href: `/matches/${table.match_id}` }, t(table.state === 'playing' ? 'home.watch' : 'table.last-match')),
         own !== null && table.state === 'open' && h('button', { type: 'button', disabled: this.busy, onclick: () => this.#leave() }, t('table.leave'))),

@@ -8,7 +8,7 @@ import * as api from '../api.js';
 import { h, View } from '../dom.js';
 import { dateTime, hasText, t } from '../i18n.js';
 import { inWords, say, sayProblem } from '../say.js';
-import { playerId } from '../session.js';
+import { mayAudit, playerId } from '../session.js';
 import { markdown } from './markdown.js';
 
 const COMPLAINT_MAX = 2000;
@@ -59,7 +59,22 @@ class Disputes extends View {
         h('button', { type: 'button', onclick: () => this.#open(dispute.id) }, t('dispute.case')), ' ',
         h('a', { href: `/matches/${this.match}/replay?at=${dispute.version}` }, t('dispute.look')), ' ',
         dispute.player === playerId() && dispute.state === 'open' && h('button', { type: 'button', class: 'plain', disabled: this.busy, onclick: () => this.#do(() => api.withdrawDispute(dispute.id)) }, t('dispute.withdraw'))),
+      dispute.state === 'open' && mayAudit() && this.own === null && this.#ruling(dispute.id),
       file && h('article', { class: 'prose', lang: 'en' }, markdown(file, '').map(lower)));
+  }
+
+  /** The auditor's form. Nobody rules on a match in which they sat. */
+  #ruling(dispute) {
+    const choice = (name, values) => h('label', {}, t(`dispute.${name}`),
+      h('select', { name }, values.map((value) => h('option', { value }, t(`dispute.${value}`)))));
+    return h('form', { class: 'form', onsubmit: (event) => {
+      event.preventDefault();
+      const ruling = Object.fromEntries(new FormData(event.target));
+      this.#do(() => api.ruleOnDispute(dispute, ruling));
+    } },
+    choice('verdict', ['upheld', 'dismissed']), choice('match', ['stands', 'void']),
+    h('label', {}, t('dispute.reasons'), h('textarea', { name: 'reasons', maxlength: COMPLAINT_MAX, required: true })),
+    h('div', { class: 'buttons' }, h('button', { type: 'submit', disabled: this.busy }, t('dispute.rule'))));
   }
 
   #form() {

@@ -12,5 +12,5 @@ export function log(events, name, game, own) {
   return h('section', { class: 'log' },
     h('h2', {}, t('table.log')),
     h('div', { class: 'lines', role: 'log', tabindex: '0', 'aria-label': t('table.log') }, h('ol', {},
-      told.map(({ version, type, data }) => h('li', { key: version, class: [type, data.seat === own && own !== null && 'own'] }, sentence(data, name))))));
+      told.map(({ version, type, data }) => h('li', { key: version, 'data-type': type, class: data.seat === own && own !== null ? 'own' : null }, sentence(data, name))))));
 }

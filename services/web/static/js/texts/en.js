@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Nobody is playing just now. Be the first.',
   'home.watch': 'Watch',
   'home.seats-free': { one: '{n} seat free', other: '{n} seats free' },
+  'home.full': 'full',
 
   'new.title': 'Open a table',
   'new.seats': 'Seats',
@@ -397,6 +398,12 @@ export default {
   'dispute.complaint': 'What is wrong?',
   'dispute.send': 'Send the complaint',
   'dispute.sent': 'The complaint is on record.',
+  'dispute.verdict': 'Verdict',
+  'dispute.match': 'The match',
+  'dispute.stands': 'stands',
+  'dispute.void': 'does not count',
+  'dispute.reasons': 'Reasons',
+  'dispute.rule': 'Rule on it',
 
   'board.explained': 'Rated are matches among people under the usual rules. Ratings begin at 1000; ? means fewer than 30 games.',
   'board.empty': 'Nobody has played a rated match yet.',

@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Adesso non gioca nessuno. Comincia tu.',
   'home.watch': 'Guarda',
   'home.seats-free': { one: '{n} posto libero', other: '{n} posti liberi' },
+  'home.full': 'al completo',
 
   'new.title': 'Apri un tavolo',
   'new.seats': 'Posti',
@@ -397,6 +398,12 @@ export default {
   'dispute.complaint': 'Che cosa è sbagliato?',
   'dispute.send': 'Invia la contestazione',
   'dispute.sent': 'La contestazione è a verbale.',
+  'dispute.verdict': 'Decisione',
+  'dispute.match': 'La partita',
+  'dispute.stands': 'resta valida',
+  'dispute.void': 'non conta',
+  'dispute.reasons': 'Motivi',
+  'dispute.rule': 'Decidi',
 
   'board.explained': 'Contano le partite tra persone secondo le regole usuali. Il punteggio parte da 1000; ? vuol dire meno di 30 partite.',
   'board.empty': 'Nessuno ha ancora giocato una partita valida.',

@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Ingen spiller akkurat nå. Bli den første.',
   'home.watch': 'Se på',
   'home.seats-free': { one: '{n} ledig plass', other: '{n} ledige plasser' },
+  'home.full': 'fullt',
 
   'new.title': 'Åpne et bord',
   'new.seats': 'Plasser',
@@ -397,6 +398,12 @@ export default {
   'dispute.complaint': 'Hva er galt?',
   'dispute.send': 'Send klagen',
   'dispute.sent': 'Klagen er protokollført.',
+  'dispute.verdict': 'Avgjørelse',
+  'dispute.match': 'Partiet',
+  'dispute.stands': 'blir stående',
+  'dispute.void': 'teller ikke',
+  'dispute.reasons': 'Begrunnelse',
+  'dispute.rule': 'Avgjør',
 
   'board.explained': 'Partier mellom mennesker etter de vanlige reglene teller. Ratingen begynner på 1000; ? betyr under 30 partier.',
   'board.empty': 'Ingen har spilt et tellende parti ennå.',

@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Acum nu joacă nimeni. Fii primul.',
   'home.watch': 'Privește',
   'home.seats-free': { one: '{n} loc liber', few: '{n} locuri libere', other: '{n} de locuri libere' },
+  'home.full': 'plină',
 
   'new.title': 'Deschide o masă',
   'new.seats': 'Locuri',
@@ -397,6 +398,12 @@ export default {
   'dispute.complaint': 'Ce este greșit?',
   'dispute.send': 'Trimite contestația',
   'dispute.sent': 'Contestația este înregistrată.',
+  'dispute.verdict': 'Hotărâre',
+  'dispute.match': 'Partida',
+  'dispute.stands': 'rămâne',
+  'dispute.void': 'nu se pune',
+  'dispute.reasons': 'Motive',
+  'dispute.rule': 'Hotărăște',
 
   'board.explained': 'Contează partidele dintre oameni, după regulile obișnuite. Cota începe la 1000; ? înseamnă sub 30 de partide.',
   'board.empty': 'Nimeni n-a jucat încă o partidă cu clasament.',

@@ -48,6 +48,7 @@ export default {
   'home.lobby-empty': 'Сейчас никто не играет. Начните первым.',
   'home.watch': 'Смотреть',
   'home.seats-free': { one: '{n} место свободно', few: '{n} места свободно', many: '{n} мест свободно', other: '{n} места свободно' },
+  'home.full': 'мест нет',
 
   'new.title': 'Открыть стол',
   'new.seats': 'Мест',
@@ -397,6 +398,12 @@ export default {
   'dispute.complaint': 'Что неверно?',
   'dispute.send': 'Отправить жалобу',
   'dispute.sent': 'Жалоба записана.',
+  'dispute.verdict': 'Решение',
+  'dispute.match': 'Партия',
+  'dispute.stands': 'остаётся в силе',
+  'dispute.void': 'не считается',
+  'dispute.reasons': 'Основания',
+  'dispute.rule': 'Вынести решение',
 
   'board.explained': 'На рейтинг идут партии между людьми по обычным правилам. Рейтинг начинается с 1000; ? значит меньше 30 партий.',
   'board.empty': 'Никто ещё не играл на рейтинг.',

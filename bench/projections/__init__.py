@@ -1,0 +1,1 @@
+"""How fast the projections are: ranks among very many players, live application, rebuilds."""
