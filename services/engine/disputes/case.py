@@ -71,7 +71,7 @@ class Complaint(Struct, frozen=True):
     event_unchanged: bool
 
 
-class DisputedPosition(Struct, frozen=True):
+class CasePosition(Struct, frozen=True):
     """The table right before; ``words`` has a sentence for each thing to be seen, ``view`` is in the game's shape."""
 
     version: int
@@ -195,7 +195,7 @@ class CaseFile(Struct, frozen=True):
     complaint: Complaint
     headline: str
     at_ms: int
-    position: DisputedPosition | None
+    position: CasePosition | None
     legal: tuple[Options, ...]
     preceding: tuple[CaseEvent, ...]
     events: tuple[CaseEvent, ...]
@@ -335,9 +335,9 @@ def _headline(disputed: Step, refused: Arrived | None, seat: int, speech: Speech
     return f'{speech.name(seat)} was refused to {asked}: "{kind.title if kind else refused.code}"'
 
 
-def _position(before: Step, viewer: Viewer, speech: Speech) -> DisputedPosition:
+def _position(before: Step, viewer: Viewer, speech: Speech) -> CasePosition:
     view = before.match.rules.observe(before.match.game, viewer)
-    return DisputedPosition(before.version, position(view, speech.name), view)
+    return CasePosition(before.version, position(view, speech.name), view)
 
 
 def _legal(before: Step, watcher: Watcher, speech: Speech, *, complete: bool) -> tuple[Options, ...]:

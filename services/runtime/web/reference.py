@@ -22,6 +22,7 @@ cursor of the page behind. **Streams** are server-sent events that continue afte
 _READY: Final = {"status": "ready", "checks": {"database": "ok"}}
 _KEY: Final = {
     "kid": "k1", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "macao_purpose": "record",
+    "macao_since_ms": 1_764_495_000_000,
     "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig",
 }  # fmt: skip
 

@@ -125,6 +125,7 @@ def problem_headers(status: int) -> dict[str, Any]:
     more = {
         401: ("WWW-Authenticate",),
         405: ("Allow",),
+        409: ("Retry-After",),
         412: ("ETag",),
         429: ("Retry-After",),
         503: ("Retry-After",),

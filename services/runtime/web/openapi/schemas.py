@@ -56,9 +56,11 @@ class Schemas:
             self.components[self._names[name]] = self._tidied(schema, complete=complete)
         tidied = [self._tidied(one, complete=True) for one in made]
         for name, schema in zip(unions, tidied[len(requests) + len(answers) :], strict=True):
-            own = {"$ref": REF + name}  # a struct that stands under its own name
-            if self.components.setdefault(name, schema) != schema != own:
-                raise ValueError(f"a struct and a union are both called {name} in the document")
+            if schema == {"$ref": REF + name}:
+                continue  # a struct that has the name already
+            if name in self.components:
+                raise ValueError(f"two schemas are called {name}: give the struct another name in `names`")
+            self.components[name] = schema
         for name, values in enums.items():
             kind = _JSON_TYPES[type(values[0])]
             self.components.setdefault(name, {"type": kind, "enum": list(values)})
@@ -96,6 +98,9 @@ class Schemas:
     def _part(self, key: str, value: Any, *, complete: bool) -> Any:
         if key in ("default", "examples", "enum", "const"):
             return value
+        if key == "pattern":
+            # Python's anchors are letters to everybody else.
+            return value.replace(r"\A", "^").replace(r"\Z", "$")
         if key == "$ref":
             return self._renamed(value)
         if key == "properties":
