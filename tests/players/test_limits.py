@@ -211,4 +211,5 @@ async def test_zero_means_no_limit(database):
     async with site_of(database, guests_per_minute=0, logins_per_minute=0, logins_per_name=0) as site:
         answer = await site.client.post("/v1/players", json={"name": "Ana"})
         assert answer.status_code == 201
-        assert "RateLimit" not in answer.headers
+        # What is left is the limit on all requests of an address, 60,000 a minute.
+        assert answer.headers["RateLimit-Policy"] == '"address";q=60000;w=60'
