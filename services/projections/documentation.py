@@ -17,6 +17,7 @@ from services.projections.history.http import (
 from services.projections.history.tables import Figures
 from services.projections.http import ProjectionList
 from services.projections.leaderboards.http import LeaderboardPage, Neighbourhood, Ranked
+from services.projections.records.http import Holder, RecordLine, RecordTable, RecordTables
 from services.runtime.web.openapi import Documentation, Example, Media
 
 _DESCRIPTION: Final = """
@@ -35,7 +36,7 @@ _TAGS: Final = {
     "lobby board": "Public tables and what is played at them, by page and live.",
     "leaderboards": "Ranks by game, and a player among neighbours.",
     "history": "What a player has played.",
-    "records": "What is worth telling: the longest, the fastest, the most, by game.",
+    "records": "The longest, the fastest, the most: each line leads to its moment in the replay.",
     "projections": "How far each projection has come.",
 }
 
@@ -75,6 +76,23 @@ _FIGURES: Final = Figures(
     chips=0,
     points=0,
 )
+_FASTEST: Final = RecordTable(
+    "fastest-match",
+    "Fastest match",
+    "milliseconds",
+    [
+        RecordLine(
+            rank=1,
+            value=41_250,
+            game="dice-race",
+            match=MATCH,
+            version=38,
+            seat=None,
+            players=[Holder(0, ANNA, "Anna"), Holder(1, BELA, "Bela")],
+            at_ms=AT_MS + 41_250,
+        )
+    ],
+)
 _HEALTH: Final = ProjectionHealth(
     name="board", version=1, state="running", healthy=True, position=1042, lag_positions=0, lag_seconds=0.0,
     parked=0, silent_seconds=1.2, rebuild=None, leader=None, last_error=None, dead_letters=None,
@@ -86,6 +104,8 @@ _EXAMPLES: Final = (
     Example("get_standing", "second", "The second of two", answer=Neighbourhood(_SECOND, [_FIRST], [])),
     Example("list_matches_of_player", "one", "One match", answer=HistoryPage([_MATCH], None)),
     Example("get_statistics_of_player", "race", "One game", answer=Statistics(ANNA, "Anna", [_FIGURES])),
+    Example("list_records", "fastest", "One record", answer=RecordTables([_FASTEST])),
+    Example("list_records_of_game", "fastest", "One record", answer=RecordTables([_FASTEST])),
     Example("list_projections", "well", "All is well", answer=ProjectionList([_HEALTH])),
 )
 

@@ -92,7 +92,7 @@ class Installation:
     def wait_healthy(self, services: list[str] | None = None) -> None:
         """Wait until the health checks of the services, or of all, are content, and until the proxy leads there."""
         waited = services or [
-            f"{kind}-{number}" for kind in ("engine", "lobby", "projections") for number in (1, 2)
+            f"{kind}-{number}" for kind in ("engine", "lobby", "projections", "web") for number in (1, 2)
         ]
         deadline = time.monotonic() + PATIENCE_SECONDS
         while any(self.inspect(service, "{{.State.Health.Status}}") != "healthy" for service in waited):
@@ -103,11 +103,11 @@ class Installation:
             time.sleep(0.5)
 
     def answers(self) -> bool:
-        """Say whether all three services answer through the proxy."""
+        """Say whether all services answer through the proxy."""
         try:
             return all(
                 httpx.get(self.url + path, timeout=5).status_code == 200
-                for path in ("/v1/games", "/v1/tables", "/v1/lobby")
+                for path in ("/v1/games", "/v1/tables", "/v1/lobby", "/")
             )
         except httpx.TransportError:
             return False

@@ -22,7 +22,9 @@ pytestmark = pytest.mark.slow
 
 TABLES: Final = 6
 PATIENCE_SECONDS: Final = 60.0
-REPLACED: Final = ("engine-1", "engine-2", "lobby-1", "lobby-2", "projections-1", "projections-2")
+REPLACED: Final = (
+    "engine-1", "engine-2", "lobby-1", "lobby-2", "projections-1", "projections-2", "web-1", "web-2",
+)  # fmt: skip
 
 
 def test_a_service_runs_with_no_more_rights_than_it_needs(installation: Installation) -> None:

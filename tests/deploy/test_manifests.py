@@ -18,13 +18,14 @@ from tests.support.up import ROOT
 
 DEPLOY: Final = ROOT / "deploy"
 OVERLAYS: Final = ("small", "production")
-SERVICES: Final = ("engine", "lobby", "projections")
+SERVICES: Final = ("engine", "lobby", "projections", "web")
+APIS: Final = ("engine", "lobby", "projections")
 KUBERNETES: Final = "1.33"
 """The oldest version that the manifests are held to; sleep in preStop needs 1.30."""
 
 # docs/operations.md adds these up for the operator.
-CONNECTIONS_MAX: Final = 250
-SUBSCRIPTIONS: Final = {"engine": 3, "lobby": 1, "projections": 3}
+CONNECTIONS_MAX: Final = 300
+SUBSCRIPTIONS: Final = {"engine": 5, "lobby": 1, "projections": 5, "web": 0}
 
 
 @cache
@@ -79,13 +80,20 @@ def test_nothing_runs_with_more_rights_than_it_needs(overlay: str) -> None:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_connections_to_postgresql_add_up(overlay: str) -> None:
-    pool = Settings(database_url="-", secret_key="-").database_pool_max
+    usual = Settings(database_url="-", secret_key="-").database_pool_max
+    pools = {name: pool_of(one) or usual for name, one in of_kind(overlay, "Deployment").items()}
     processes = {
         name: one["spec"]["maxReplicas"] for name, one in of_kind(overlay, "HorizontalPodAutoscaler").items()
     }
     # While a version is rolled out there is one more of each.
-    wanted = sum((count + 1) * (pool + SUBSCRIPTIONS[name]) for name, count in processes.items())
+    wanted = sum((count + 1) * (pools[name] + SUBSCRIPTIONS[name]) for name, count in processes.items())
     assert wanted <= CONNECTIONS_MAX, wanted
+
+
+def pool_of(deployment: dict[str, Any]) -> int:
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    given = {one["name"]: one.get("value") for one in container["env"]}
+    return int(given.get("MACAO_DATABASE_POOL_MAX") or 0)
 
 
 def variables(text: str) -> set[str]:
@@ -122,7 +130,7 @@ def services_of_ingress(path: str) -> str:
     raise AssertionError(f"{path} leads nowhere")
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", APIS)
 @pytest.mark.parametrize("leads_to", [services_of_haproxy, services_of_ingress])
 def test_every_path_leads_to_its_service(service: str, leads_to: Any) -> None:
     document = json.loads((ROOT / "openapi" / f"{service}.json").read_text())
@@ -131,3 +139,11 @@ def test_every_path_leads_to_its_service(service: str, leads_to: Any) -> None:
     for path in paths:
         concrete = path.replace("{player}", "p_01").replace("{", "").replace("}", "")
         assert leads_to(concrete) == service, path
+
+
+@pytest.mark.parametrize("leads_to", [services_of_haproxy, services_of_ingress])
+def test_everything_else_is_a_page(leads_to: Any) -> None:
+    assert {leads_to(path) for path in ("/", "/js/app.js", "/tables", "/v2/games")} == {"web"}
+    assert {leads_to(path) for path in ("/schema", "/problems/not-found", "/.well-known/jwks.json")} == {
+        "engine"
+    }

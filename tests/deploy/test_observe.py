@@ -9,26 +9,27 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from services.cli.compose import SERVICES, factory_of
+from services.runtime.platform import Platform
+from services.runtime.settings import Settings
+from services.runtime.web.app import create_app
 from tests.support.up import ROOT
 
 OBSERVE: Final = ROOT / "deploy" / "observe"
 OPERATIONS: Final = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 NAMED: Final = re.compile(r"\bmacao_[a-z_]+\b")
-MADE: Final = re.compile(r"\b(?:Counter|Gauge|Histogram)\(\s*f?\"((?:macao|\{prefix\})_[a-z_]+)\"")
-SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count")
 
 
 def metrics_of_the_code() -> set[str]:
-    """Every metric that the code makes, as Prometheus shows it; a counter ends in ``_total``."""
-    found = set()
-    for path in (ROOT / "services").rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        prefix = re.search(r'prefix = "(macao_\w+)"', text)
-        for name in MADE.findall(text):
-            whole = name.replace("{prefix}", prefix[1] if prefix else "")
-            counter = re.search(rf'Counter\(\s*f?"{re.escape(name)}"', text)
-            found.add(whole + "_total" if counter else whole)
-    return found
+    """Every metric of all services together, as Prometheus names it."""
+    settings = Settings(database_url="postgresql://localhost/none", secret_key="A" * 43)
+    platform = Platform(settings)
+    create_app(settings, [factory_of(name) for name in SERVICES], platform=platform)
+    return {
+        f"{family.name}_total" if family.type == "counter" else family.name
+        for family in platform.registry.collect()
+        if family.name.startswith("macao_")
+    }
 
 
 def alerts() -> list[dict[str, Any]]:

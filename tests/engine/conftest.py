@@ -57,7 +57,7 @@ class Engine:
         **settings: Any,
     ) -> str:
         """Commit to and start a match among ``p_0``, ``p_1``, …, and return its id."""
-        asked = {"game": game, "seats": players, "options": options or {"first": 0}}
+        asked = {"game": game, "seats": players, "options": {"first": 0} if options is None else options}
         committed = (await self.as_("lobby", "POST", "/v1/commitments", asked)).json()
         body = {
             "match_id": committed["match_id"], "table_id": "t_1", "game": game, "options": committed["options"],

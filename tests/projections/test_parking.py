@@ -200,6 +200,7 @@ async def test_operators_do_the_same_from_the_command_line(here, database):
         ("board", 0),
         ("leaderboards", 1),
         ("history", 1),
+        ("records", 1),
     ]
     told = macao("projections")
     assert f"{a('m', 9)} is parked from position {story.position + 1}" in told.stdout

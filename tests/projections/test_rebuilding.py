@@ -214,7 +214,7 @@ async def test_a_rebuild_that_is_killed_is_taken_up_again(database, owner):
             "                   stopping=lambda: next(pages) == 3 and die())\n"
             "asyncio.run(build.run())\n"
         )
-        await REBUILDS.request(owner, "history", 1, Reason.OPERATOR)
+        await REBUILDS.request(owner, "history", History.VERSION, Reason.OPERATOR)
         killed = await asyncio.to_thread(
             subprocess.run, [sys.executable, "-c", script, database], cwd=ROOT, timeout=60, check=False
         )
@@ -282,7 +282,8 @@ async def test_tables_of_an_older_version_serve_until_the_new_ones_are_built(dat
         await old.tell(story.commands)
         await old.caught_up()
         rows = await contents(owner, History())
-        monkeypatch.setattr(History, "VERSION", 2)
+        newer = History.VERSION + 1
+        monkeypatch.setattr(History, "VERSION", newer)
         await owner.execute("UPDATE macao_projections.history SET rounds = 99")  # as an older version has it
         async with running(database) as new:
 
@@ -290,7 +291,7 @@ async def test_tables_of_an_older_version_serve_until_the_new_ones_are_built(dat
                 versions = await owner.fetch(
                     "SELECT version FROM macao_log.subscriptions WHERE name = 'history'"
                 )
-                return [row[0] for row in versions] == [2]
+                return [row[0] for row in versions] == [newer]
 
             await eventually(switched)
             await eventually(all_done(owner))
@@ -303,7 +304,7 @@ async def test_tables_of_an_older_version_serve_until_the_new_ones_are_built(dat
             await new.caught_up()
             await asyncio.sleep(1.5)
             versions = await owner.fetch("SELECT version FROM macao_log.subscriptions WHERE name = 'history'")
-            assert [row[0] for row in versions] == [2]
+            assert [row[0] for row in versions] == [newer]
 
 
 @pytest.mark.slow

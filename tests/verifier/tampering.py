@@ -183,8 +183,8 @@ def made_up(told: Events) -> Events:
 
 FILE_ONLY: Final[tuple[Place, ...]] = ("file",)
 
-PAID: Final = at(19, lambda event: with_body(event, amount=9))
-"""A payment of 4 becomes one of 9."""
+PAID: Final = at(19, lambda event: with_body(event, amount=3))
+"""A payment of 4 becomes one of 3."""
 
 EARLIER: Final = at(MOVE, lambda event: replace(event, at_ms=event.at_ms - 9000))
 

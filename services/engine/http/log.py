@@ -163,7 +163,7 @@ async def prove_consistency(
     operation_id="get_receipt",
     operation_class=Conditional,
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found", "match-not-over", "not-sealed"),
+    responses=refusals("not-found", "match-damaged", "match-not-over", "not-sealed"),
     summary="The receipt of a finished match",
 )
 async def get_receipt(request: Request, match_id: FromPath[str]) -> Response[MatchReceipt]:

@@ -55,7 +55,7 @@ class MoveRequest(Body, frozen=True):
     operation_id="get_match",
     operation_class=Conditional,
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found"),
+    responses=refusals("not-found", "match-damaged"),
     summary="A match as you may see it",
 )
 async def get_match(request: Request, match_id: FromPath[str]) -> Response[MatchView]:
@@ -76,7 +76,7 @@ async def get_match(request: Request, match_id: FromPath[str]) -> Response[Match
     security=OPTIONAL_TOKEN,
     responses={
         200: ResponseSpec(MatchPart, generate_examples=False, description="The fields that were asked for."),
-        **refusals("not-found"),
+        **refusals("not-found", "match-damaged"),
     },
     summary="Some fields of a match",
 )
@@ -121,6 +121,7 @@ async def get_match_part(
         ),
         **refusals(
             "not-found",
+            "match-damaged",
             "not-a-player",
             "version-missing",
             "stale-version",
@@ -159,7 +160,7 @@ async def move(request: Request, match_id: FromPath[str], data: JSONBody[MoveReq
     operation_id="list_events",
     operation_class=Conditional,
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found"),
+    responses=refusals("not-found", "match-damaged"),
     summary="What happened",
 )
 async def list_events(
@@ -185,7 +186,7 @@ async def list_events(
     tags=["matches"],
     operation_id="stream_match",
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found", "too-many-streams"),
+    responses=refusals("not-found", "match-damaged", "too-many-streams"),
     summary="Follow a match",
 )
 async def stream_match(
@@ -213,7 +214,7 @@ async def stream_match(
     operation_id="get_state",
     operation_class=Conditional,
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found"),
+    responses=refusals("not-found", "match-damaged"),
     summary="The position at a version",
 )
 async def get_state(

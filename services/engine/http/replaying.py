@@ -81,7 +81,7 @@ class StepView(Struct, frozen=True):
     operation_id="get_step",
     operation_class=Conditional,
     security=OPTIONAL_TOKEN,
-    responses=refusals("not-found", "match-not-over", "no-such-seat"),
+    responses=refusals("not-found", "match-damaged", "match-not-over", "no-such-seat"),
     summary="One step of a match",
 )
 async def get_step(

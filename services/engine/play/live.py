@@ -101,16 +101,22 @@ class LiveMatches:
             DamagedMatchError: it cannot be folded.
         """
         stream = live.match.started.match
+        unfinished: list[Event] = []
         while True:
-            page = await self._log.read_stream(stream, live.head.version, PAGE_EVENTS)
+            after = unfinished[-1].version if unfinished else live.head.version
+            page = await self._log.read_stream(stream, after, PAGE_EVENTS)
+            events = unfinished + [recorded.event for recorded in page]
+            # The last command of a full page may go on in the next one; in the middle of it nobody is to act.
+            whole = len(events) if len(page) < PAGE_EVENTS else _start_of_last_command(events)
+            events, unfinished = events[:whole], events[whole:]
             try:
-                for _, command in groupby(page, lambda recorded: recorded.event.command):
-                    self._follow(live, [recorded.event for recorded in command])
+                for _, command in groupby(events, lambda event: event.command):
+                    self._follow(live, list(command))
             except (
                 Exception
             ) as error:  # rules are made for what happened; what did not may break them anywhere
                 raise DamagedMatchError(stream) from error
-            if page and live.head.version < page[-1].event.version:
+            if events and live.head.version < events[-1].version:
                 raise DamagedMatchError(
                     stream
                 )  # a version is missing: what comes behind it stands on nothing
@@ -198,6 +204,13 @@ class LiveMatches:
         for known in list(self._live)[: max(0, len(self._live) - LIVE_MATCHES_MAX)]:
             if not self._live[known].lock.locked():
                 del self._live[known]
+
+
+def _start_of_last_command(events: list[Event]) -> int:
+    at = len(events)
+    while at and events[at - 1].command == events[-1].command:
+        at -= 1
+    return at
 
 
 def _set_clock(live: Live, first: Event, facts: Sequence[Fact]) -> None:
