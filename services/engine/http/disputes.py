@@ -34,6 +34,9 @@ PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Accept, Authori
 
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
+REFUSED_KEY: Final = r'^("[A-Za-z0-9._:-]{1,128}"|[A-Za-z0-9._:-]{1,128})$'
+"""An idempotency key, as it was sent."""
+
 Text = Annotated[str, Meta(min_length=1, max_length=2000)]
 
 
@@ -48,7 +51,7 @@ class DisputeRequest(Body, frozen=True):
 
     version: Annotated[int, Meta(ge=1, le=VERSION_MAX)]
     complaint: Text
-    refused_key: Annotated[str, Meta(min_length=1, max_length=130)] | None = None
+    refused_key: Annotated[str, Meta(pattern=REFUSED_KEY)] | None = None
 
 
 class RulingRequest(Body, frozen=True):

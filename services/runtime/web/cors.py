@@ -53,12 +53,10 @@ class Origins:
         ]
 
     def preflight(self, origin: bytes) -> Headers:
-        """Return the headers of the answer to a browser that asks before it sends a request."""
-        headers = self.headers(origin)
-        if not any(name == b"access-control-allow-origin" for name, _ in headers):
-            return headers
+        """Return what the answer to a browser that asks before it sends a request has besides ``headers``."""
+        if not self._all and origin not in self._origins:
+            return []
         return [
-            *headers,
             (b"access-control-allow-methods", _METHODS),
             (b"access-control-allow-headers", _ALLOWED),
             (b"access-control-max-age", _PREFLIGHT_SECONDS),

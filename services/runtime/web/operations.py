@@ -22,6 +22,7 @@ MADE: Final = {ANSWER_HEADERS: ("ETag", "Location")}
 
 
 def _key(*, required: bool, length_min: int = 1) -> Parameter:
+    characters = f"[A-Za-z0-9._:-]{{{length_min},128}}"
     return Parameter(
         name=idempotency.HEADER,
         param_in="header",
@@ -29,9 +30,7 @@ def _key(*, required: bool, length_min: int = 1) -> Parameter:
         description="A fresh random key for a new command, the same key for its retries: 1 to 128 characters.",
         schema=Schema(
             type=OpenAPIType.STRING,
-            min_length=length_min,
-            max_length=130,
-            pattern=r'^("[A-Za-z0-9._:-]+"|[A-Za-z0-9._:-]+)$',
+            pattern=f'^("{characters}"|{characters})$',
         ),
     )
 

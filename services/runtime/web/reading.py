@@ -60,7 +60,9 @@ def unchanged(request: Request, tag: str, cache_control: str) -> Response[bytes]
     held = [part.strip().removeprefix("W/") for part in given.split(",")]
     if tag not in held and "*" not in held:
         return None
-    return cast("Response[bytes]", Response(None, status_code=304, headers=headers_of(tag, cache_control)))
+    return Response(
+        b"", status_code=304, media_type="application/json", headers=headers_of(tag, cache_control)
+    )
 
 
 def headers_of(tag: str, cache_control: str) -> dict[str, str]:

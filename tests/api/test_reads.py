@@ -1,0 +1,78 @@
+"""Every conditional read that the documents know answers 304 to who holds its tag, in every form that it has."""
+
+import json
+from uuid import uuid4
+
+import pytest
+
+from tests.api.conftest import Site
+from tests.support.up import ROOT
+
+
+def conditional() -> dict[str, tuple[str, list[str]]]:
+    found = {}
+    for name in ("engine", "lobby", "projections"):
+        document = json.loads((ROOT / "openapi" / f"{name}.json").read_text("utf-8"))
+        for path, operations in document["paths"].items():
+            responses = operations.get("get", {}).get("responses", {})
+            if "304" in responses:
+                found[operations["get"]["operationId"]] = path, list(responses["200"]["content"])
+    return found
+
+
+CONDITIONAL = conditional()
+QUERIES = {
+    "get_match_part": "fields=version,turn",
+    "get_state": "at=1",
+    "prove_inclusion": "position=1",
+    "prove_consistency": "first=1&second=1",
+}
+WAITS_FOR_THE_SEAL = {"get_checkpoint", "prove_inclusion", "prove_consistency", "get_receipt"}
+
+
+@pytest.fixture(scope="module")
+async def known(site: Site) -> dict[str, str]:
+    table, host, _ = await site.full_table()
+    match = (await site.ask(host, "POST", f"/tables/{table}/start", None, "start"))["match_id"]
+    await site.ask(host, "POST", f"/matches/{match}/moves", {"move": {"type": "leave"}}, uuid4().hex)
+    player = (await site.client.get(f"/v1/tables/{table}")).json()["host"]
+    return {
+        "match_id": match, "table_id": table, "player": player, "game": "dice-race", "code": "not-found",
+        "version": "1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", sorted(CONDITIONAL))
+async def test_who_holds_an_answer_is_told_that_it_still_holds(
+    site: Site, known: dict[str, str], operation: str
+) -> None:
+    path, forms = CONDITIONAL[operation]
+    address = path.format_map(known) + (f"?{QUERIES[operation]}" if operation in QUERIES else "")
+    for form in forms:
+        headers = {"Accept": form}
+        first = await site.client.get(address, headers=headers)
+        if operation in WAITS_FOR_THE_SEAL and first.status_code == 409:
+            assert first.json()["code"] == "not-sealed"
+            continue
+        if operation == "get_standing" and first.status_code == 404:
+            continue  # the leaderboard follows the log in its own time
+        assert first.status_code == 200, first.text
+        assert first.headers["Content-Type"].partition(";")[0] == form
+        assert first.headers["Cache-Control"]
+        for held in (first.headers["ETag"], f'"other", W/{first.headers["ETag"]}', "*"):
+            again = await site.client.get(address, headers={**headers, "If-None-Match": held})
+            assert (again.status_code, again.content) == (304, b"")
+            assert again.headers["ETag"] == first.headers["ETag"]
+        changed = await site.client.get(address, headers={**headers, "If-None-Match": '"other"'})
+        assert changed.status_code == 200
+
+
+async def test_large_reads_are_compressed_for_who_asks(site: Site) -> None:
+    plain = await site.client.get("/v1/games", headers={"Accept-Encoding": "identity"})
+    packed = await site.client.get("/v1/games", headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert int(packed.headers["Content-Length"]) < len(plain.content)
+    assert packed.content == plain.content
+    refused = await site.client.get("/v1/games", headers={"Accept-Encoding": "gzip;q=0"})
+    assert "Content-Encoding" not in refused.headers
