@@ -117,8 +117,8 @@ async def test_one_works_the_other_stands_by_and_takes_over(opened: Database, lo
     two = Subscription(opened, log, None, "same", 1, second.apply)
     async with running(two):
         await write_rounds(log.append, Stream(), 3)
+        await two.caught_up()  # so it is the one that works
         async with running(one):
-            await two.caught_up()
             await asyncio.sleep(0.1)
             await write_rounds(log.append, Stream(), 3)
             await one.caught_up()  # by the other's work
