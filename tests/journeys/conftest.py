@@ -22,10 +22,15 @@ def up(servers: Servers, database: str) -> Iterator[Up]:
 
 
 @pytest.fixture
-def server_url(request: pytest.FixtureRequest) -> str:
-    """The address of the service: that in ``MACAO_TEST_SERVER``, where somebody else runs it, or an installation's."""
-    given = os.environ.get("MACAO_TEST_SERVER")
-    return given or request.getfixturevalue("up").url
+def own(request: pytest.FixtureRequest) -> Up | None:
+    """The installation of this test; None where ``MACAO_TEST_SERVER`` names one that somebody else runs."""
+    return None if "MACAO_TEST_SERVER" in os.environ else request.getfixturevalue("up")
+
+
+@pytest.fixture
+def server_url(own: Up | None) -> str:
+    """The address of the service."""
+    return os.environ["MACAO_TEST_SERVER"] if own is None else own.url
 
 
 @pytest.fixture
