@@ -6,6 +6,7 @@ tables, filled behind the served one, is the same code with another schema (``re
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar, Final, TypeAlias
 
 import asyncpg
@@ -22,7 +23,7 @@ Connection: TypeAlias = (
 )
 
 
-class Projection:
+class Projection(ABC):
     """A fold and its tables.
 
     What the machinery demands of ``apply``: rows are a function of the events alone (no clock, no sequence, no
@@ -54,9 +55,9 @@ class Projection:
         """Return a statement with ``{schema}`` filled in."""
         return text.replace("{schema}", self._schema)
 
+    @abstractmethod
     async def apply(self, connection: Connection, batch: list[Recorded]) -> None:
         """Fold events into the tables, in the transaction that the connection is in and that moves the checkpoint."""
-        raise NotImplementedError
 
     async def clear(self, connection: Connection) -> None:
         """Empty the tables, in the transaction that sets the checkpoint back."""

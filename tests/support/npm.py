@@ -57,7 +57,15 @@ def _install(project: Path, place: Path) -> None:
     for name in FILES:
         shutil.copy(project / name, place)
     done = subprocess.run(
-        [node(), wheel() / "lib/node_modules/npm/bin/npm-cli.js", "ci"],
+        [
+            node(),
+            wheel() / "lib/node_modules/npm/bin/npm-cli.js",
+            "ci",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--no-update-notifier",
+        ],
         cwd=place,
         # npm's scripts ask for a node by that name.
         env={**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ['PATH']}"},
