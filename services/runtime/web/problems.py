@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from asyncpg import exceptions as postgres
 from litestar import Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, InternalServerException
 from msgspec import Meta, Raw, Struct
 
 from services.contracts.problems import PROBLEMS
@@ -135,6 +135,11 @@ def document_of_problem(problem: Problem, *, instance: str, request_id: str) -> 
     )
 
 
+def _went_away(error: Exception) -> bool:
+    """Say whether the client left in the middle of its body, which the framework reports as a 500 of its own."""
+    return isinstance(error, InternalServerException) and error.detail == "client disconnected prematurely"
+
+
 def problem_of(error: Exception, request_id: str) -> Problem:
     """Find the problem that an exception stands for; what is our own fault is logged, and its details stay here."""
     if isinstance(error, Problem):
@@ -143,6 +148,9 @@ def problem_of(error: Exception, request_id: str) -> Problem:
         return Problem(
             _BY_STATUS.get(error.status_code, "malformed-request"), _detail_of(error), headers=error.headers
         )
+    if _went_away(error):
+        # Nobody is there to be told; it is here that it must not count as a fault of ours.
+        return Problem("malformed-request", "The body ended before it was whole.")
     if isinstance(error, postgres.DataError):
         # A number or a character that PostgreSQL cannot hold. The handler should have declared its bounds; but
         # it came from the client, and the client is to know.
