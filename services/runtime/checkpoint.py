@@ -73,6 +73,7 @@ class Checkpoint:
         wish = (
             f"CASE WHEN wanted_at > clock_timestamp() - interval '{WISH_SECONDS} seconds' THEN wanted_by END"
         )
+        self._wish_lock: Final = lock_key(schema, "wish")
         self._begin_sql = (
             f"INSERT INTO {table} (name, version, slice) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"  # noqa: S608 - no value in it
         )
@@ -100,13 +101,15 @@ class Checkpoint:
         )
         self._resign_sql = f"UPDATE {table} SET leader = NULL {held}"  # noqa: S608 - as above
         self._park_sql = f"UPDATE {table} SET parked = parked + 1 {held}"  # noqa: S608 - as above
-        # Asked of a leader that leads two more than the asker, and one at a time: then nothing goes to and fro.
+        # Asked of a leader that leads two more than the asker, not counting what it has been asked for, and by one
+        # asker at a time, of whom each sees the wish of the one before: then nothing goes to and fro.
         fresh = f"heartbeat_at > clock_timestamp() - make_interval(secs => {lease_seconds})"
         self._wish_sql = (
             f"UPDATE {table} AS it SET wanted_by = $4, wanted_at = clock_timestamp() {mine} AND leader <> $4 "  # noqa: S608 - as above
             f"AND ({wish}) IS NULL "
             f"AND NOT EXISTS (SELECT FROM {table} WHERE wanted_by = $4 AND ({wish}) IS NOT NULL) "
-            f"AND (SELECT count(*) FROM {table} AS other WHERE other.leader = it.leader AND other.{fresh}) >= "
+            f"AND (SELECT count(*) FROM {table} AS other WHERE other.leader = it.leader AND other.{fresh} "
+            f"AND ({wish}) IS NULL) >= "
             f"2 + (SELECT count(*) FROM {table} AS other WHERE other.leader = $4 AND other.{fresh})"
         )
         self._letter_sql = (
@@ -147,7 +150,10 @@ class Checkpoint:
 
     async def wish(self, connection: Connection[Any]) -> bool:
         """Ask for the lead of a process that leads at least two more; say whether the wish was left."""
-        return await connection.execute(self._wish_sql, *self._key, self._holder) == "UPDATE 1"
+        async with connection.transaction():
+            if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", self._wish_lock):
+                return False
+            return await connection.execute(self._wish_sql, *self._key, self._holder) == "UPDATE 1"
 
     async def well(self, connection: Connection[Any]) -> None:
         """Say that the lead was taken and all is in order.
