@@ -37,6 +37,7 @@ from services.engine.record import ENDING
 from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.service import Service
 from services.runtime.subscription import Subscription
+from services.runtime.tasks import end
 from services.runtime.tree import LogProofs, Sealer
 
 if TYPE_CHECKING:
@@ -116,9 +117,7 @@ def service(platform: Platform) -> Service:
         try:
             yield
         finally:
-            for task in working:
-                task.cancel()
-            await asyncio.gather(*working, return_exceptions=True)
+            await end(*working)
             thinking.close()
 
     return Service(

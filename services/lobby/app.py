@@ -30,6 +30,7 @@ from services.lobby.tables.views import TableViews
 from services.runtime.peer import Peer
 from services.runtime.service import Service
 from services.runtime.subscription import Subscription
+from services.runtime.tasks import end
 
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
@@ -65,7 +66,7 @@ def service(platform: Platform) -> Service:
             await stack.enter_async_context(passwords.working())
             await stack.enter_async_context(peer)
             follower = asyncio.create_task(subscription.run(), name=boards.NAME)
-            stack.push_async_callback(_ended, follower)
+            stack.push_async_callback(end, follower)
             await stack.enter_async_context(keeper.working())
             await stack.enter_async_context(filling.working())
             yield
@@ -90,8 +91,3 @@ def service(platform: Platform) -> Service:
         checks={"engine": peer.ready},
         documentation=documentation,
     )
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait({task})

@@ -29,6 +29,7 @@ from services.projections.projection import Projection
 from services.projections.records import http as records_http
 from services.runtime.platform import Platform
 from services.runtime.service import NotReadyError, Service
+from services.runtime.tasks import end
 
 
 def service(platform: Platform) -> Service:
@@ -67,9 +68,7 @@ def service(platform: Platform) -> Service:
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end(*tasks)
 
     async def check() -> str:
         # One that is behind, leaves a stream out or is being built anew still answers, from what it has. One that has

@@ -16,6 +16,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from services.runtime.tasks import end
+
 _logger: Final = logging.getLogger(__name__)
 
 CHANNEL: Final = "macao:bell"
@@ -84,9 +86,7 @@ class Link:
 
     async def close(self) -> None:
         """Disconnect; what was not published yet is not."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(*self._tasks)
         self.connected = False
         await self._redis.aclose()
 

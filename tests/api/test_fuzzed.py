@@ -110,7 +110,8 @@ async def test_nothing_that_is_sent_breaks_a_promise(database: str, redis_url: s
                 stderr=asyncio.subprocess.STDOUT,
             )  # fmt: skip
             try:
-                output, _ = await asyncio.wait_for(ran.communicate(), SECONDS_MAX)
+                async with asyncio.timeout(SECONDS_MAX):
+                    output, _ = await ran.communicate()
             except TimeoutError:
                 ran.kill()
                 raise

@@ -149,7 +149,8 @@ async def play(
             assert answer.status_code in (200, 412), answer.text
             if answer.status_code == 200:
                 answers.append((match, answer.json()))
-        await asyncio.wait_for(following, PATIENCE_SECONDS)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await following
         last = view["version"]
         assert heard == list(range(heard[0], last + 1)), (match, heard)
     return len(answers), answers

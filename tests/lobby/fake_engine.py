@@ -56,6 +56,7 @@ class Committed(Struct, frozen=True):
     game: str
     rules_version: int
     options: dict[str, Any]
+    turn_seconds: int | None = None
     house_rules: bool = False
 
 
@@ -139,10 +140,12 @@ async def game(game: FromPath[str]) -> dict[str, Any]:
     options = {"target": 9}
     return {
         "game": game,
+        "rules_version": 1,
         "seats_min": 2,
         "seats_max": 6,
         "turn_seconds": None,
         "options": options,
+        "options_schema": {"type": "object"},
         "title": "Dice",
     }
 

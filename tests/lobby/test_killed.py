@@ -30,7 +30,8 @@ async def test_a_lobby_that_is_killed_while_it_starts_a_match(database, moment):
         process = await asyncio.create_subprocess_exec(
             sys.executable, str(DYING), database, ana.id, table["id"], "start", moment
         )
-        assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
+        async with asyncio.timeout(60):
+            assert await process.wait() == -signal.SIGKILL
 
         shown = (await ben.get(path)).json()
         assert (shown["state"], shown["match_id"]) == ("playing", table["next_match_id"])

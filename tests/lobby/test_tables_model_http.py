@@ -139,4 +139,5 @@ async def test_the_wire_says_what_the_model_says(lobby_app):
     )  # fmt: skip
     bound = {"lobby_app": lobby_app, "guests": guests, "loop": asyncio.get_running_loop()}
     made = type("BoundTables", (TablesOverHttp,), bound)
-    await asyncio.wait_for(asyncio.to_thread(run_machine, made, settings=settings), 120)
+    async with asyncio.timeout(120):
+        await asyncio.to_thread(run_machine, made, settings=settings)

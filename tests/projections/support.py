@@ -210,4 +210,5 @@ class EventReader:
 
     async def close(self) -> None:
         self._gone.set()
-        await asyncio.wait_for(self._task, 5)
+        async with asyncio.timeout(5):
+            await self._task

@@ -90,7 +90,8 @@ async def test_a_writer_that_is_killed_before_and_after_its_appends(database):
             process = await asyncio.create_subprocess_exec(
                 sys.executable, str(DYING), database, str(random.randint(0, 2)), moment
             )
-            assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
+            async with asyncio.timeout(60):
+                assert await process.wait() == -signal.SIGKILL
     async with running(database) as here:
         await here.caught_up()
         await see_that_it_is_right(here)

@@ -12,6 +12,7 @@ from services.engine.bots.player import BotPlayer
 from services.runtime.bus import Bell
 from services.runtime.database import connection_broke
 from services.runtime.log import LogUnavailableError
+from services.runtime.tasks import end
 
 RENEW_SECONDS: Final = HOLD_SECONDS / 3
 ROSTER_SECONDS: Final = 0.05
@@ -80,10 +81,7 @@ class Runner:
                 return
 
     async def _stop(self) -> None:
-        playing = list(self._playing.values())
-        for task in playing:
-            task.cancel()
-        await asyncio.gather(*playing, return_exceptions=True)
+        await end(*self._playing.values())
         try:
             await self._leases.release()
         except Exception as error:

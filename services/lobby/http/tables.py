@@ -184,12 +184,24 @@ async def change_table(
     operation_class=Keyed,
     opt=VERSIONED,
     summary="Start the match",
-    responses=refusals(*WRITES, "not-host", "seats-empty", "match-running", "table-closed", "unavailable"),
+    responses=refusals(
+        *WRITES,
+        "not-host",
+        "seats-empty",
+        "match-running",
+        "table-closed",
+        "unavailable",
+        "unknown-game",
+        "seats-invalid",
+        "options-invalid",
+    ),
 )
 async def start_table(request: Request, table_id: FromPath[str]) -> Response[StartedMatch]:
     """Start the match when every seat is taken; after its end, start the next. For the host.
 
     At a table of quick match the host need not wait until it starts by itself, once enough players are there.
+
+    A table that was opened under older rules may have become one that the rules of today refuse: change it.
 
     On ``unavailable`` the match starts nevertheless, as soon as the engine answers; a retry tells.
     """

@@ -159,7 +159,8 @@ class Board:
     async def wait(self, timeout_seconds: float) -> None:
         """Wait until this process has seen a match begin or end, at most so long."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), timeout_seconds)
+            async with asyncio.timeout(timeout_seconds):
+                await self._changed.wait()
         self._changed.clear()
 
 

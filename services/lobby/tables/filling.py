@@ -24,6 +24,7 @@ from services.lobby.tables.quick import QuickMatch
 from services.lobby.tables.table import Table
 from services.runtime.clock import Clock
 from services.runtime.database import Database
+from services.runtime.tasks import end
 from services.runtime.web.idempotency import Command, command_id
 from services.runtime.web.problems import Problem
 
@@ -69,8 +70,7 @@ class Filling:
         try:
             yield
         finally:
-            worker.cancel()
-            await asyncio.wait({worker})
+            await end(worker)
 
     async def tidy(self) -> None:
         """Hand out seats again that were promised in vain, and forget tables that have started."""

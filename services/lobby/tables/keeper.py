@@ -20,6 +20,7 @@ from services.lobby.tables.desk import Desk
 from services.lobby.tables.orders import Finish, Order
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
+from services.runtime.tasks import end
 from services.runtime.web.idempotency import Command, command_id
 from services.runtime.web.problems import Problem
 
@@ -108,8 +109,7 @@ class Keeper:
         try:
             yield
         finally:
-            worker.cancel()
-            await asyncio.wait({worker})
+            await end(worker)
 
     async def _work(self) -> None:
         while True:

@@ -17,6 +17,7 @@ from typing import Final
 from services.runtime.limits.limiter import Limiter
 from services.runtime.limits.policy import Policy, Verdict
 from services.runtime.limits.steady import reckon, verdict_of
+from services.runtime.tasks import end
 
 SUBJECTS_MAX: Final = 50_000
 """Subjects remembered; the one that was silent for longest is forgotten."""
@@ -78,5 +79,4 @@ async def exchanging(*meters: Meter) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait({task})
+        await end(task)

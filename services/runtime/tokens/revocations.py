@@ -20,6 +20,7 @@ from services.runtime.bus import Bell
 from services.runtime.clock import Clock
 from services.runtime.connection import AnyConnection
 from services.runtime.database import Database
+from services.runtime.tasks import end
 
 BELL: Final = "revocations"
 """Under this name the doorbell rings when something was revoked."""
@@ -125,8 +126,7 @@ class Revocations:
         try:
             yield
         finally:
-            watcher.cancel()
-            await asyncio.wait({watcher})
+            await end(watcher)
 
     async def _watch(self) -> None:
         pause_seconds = min(POLL_SECONDS, self._database.settings.poll_seconds)

@@ -53,7 +53,8 @@ async def ready(request: Request) -> Health:
 async def _result(check: Check) -> tuple[bool, str]:
     """Return whether a check passed, and what it said."""
     try:
-        remark = await asyncio.wait_for(check(), CHECK_SECONDS)
+        async with asyncio.timeout(CHECK_SECONDS):
+            remark = await check()
     except TimeoutError:
         return False, f"no answer within {CHECK_SECONDS:g} s"
     except NotReadyError as error:

@@ -53,7 +53,8 @@ class Metrics:
         """Return the text that Prometheus scrapes."""
         for refresh in self.refreshers:
             try:
-                await asyncio.wait_for(refresh(), REFRESH_SECONDS)
+                async with asyncio.timeout(REFRESH_SECONDS):
+                    await refresh()
             except Exception as error:  # noqa: BLE001 - the other metrics are wanted most when something is away
                 _logger.warning("gauges could not be brought up to date: %r", error)
         return generate_latest(self.registry)

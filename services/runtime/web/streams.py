@@ -33,6 +33,7 @@ from services.contracts.ids import log_of
 from services.runtime.bus import Ear
 from services.runtime.log.event_log import schema_of
 from services.runtime.platform import Platform
+from services.runtime.tasks import end
 from services.runtime.web.limiting import address_of
 from services.runtime.web.metrics import Metrics
 from services.runtime.web.problems import Problem
@@ -187,8 +188,7 @@ class StreamHub:
         try:
             yield
         finally:
-            watcher.cancel()
-            await asyncio.wait({watcher})
+            await end(watcher)
 
     async def _watch(self) -> None:
         while True:
