@@ -83,6 +83,12 @@ def in_order(rows: list[Record], count: int) -> list[Record]:
     return rows if not rows or rows[0][1] == "appended" else sorted(rows, key=itemgetter(0))
 
 
+def only_found(rows: list[Record]) -> bool:
+    """Say whether an answer of ``append_many`` is about earlier commits alone: nothing was committed with it."""
+    outcomes = {row[1] for row in rows}
+    return "duplicate" in outcomes and "appended" not in outcomes
+
+
 def to_outcome(row: Record) -> Outcome:
     """Read one line of ``append_many``'s answer."""
     _item, outcome, version, digest, position, answer = row

@@ -25,7 +25,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from services.contracts.checkpoint import Checkpoint
 from services.runtime.bus import Bell, Ear
 from services.runtime.clock import Clock
-from services.runtime.database import Database, connection_broke, hang_up
+from services.runtime.database import Database, connection_broke, hang_up, settle
 from services.runtime.log import EventLog
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
@@ -263,6 +263,7 @@ class Sealer:
 
     async def _sign(self, connection: Connection[Any]) -> None:
         """Sign the tree as it is: first kept outside, then published."""
+        await settle(connection)  # what is signed must not be lost when a standby takes over
         at_ms = max(self._clock.now_ms(), self._signed.at_ms if self._signed else 0)
         checkpoint = sign_checkpoint(self._keyring, self._store.log, self._edge.size, self._edge.root, at_ms)
         if self._outside is not None:
