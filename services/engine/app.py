@@ -71,7 +71,15 @@ def service(platform: Platform) -> Service:
     deadlines = Deadlines(live)
     ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
     subscriptions = [
-        Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
+        Subscription(
+            platform.database,
+            platform.log,
+            platform.bell,
+            one.NAME,
+            one.VERSION,
+            one.apply,
+            forget=one.forget,
+        )
         for one in (reveals, deadlines, Roster(), docket)
     ]
     thinking = Thinking(BOTS, platform.vault, platform.registry)

@@ -31,8 +31,8 @@ STATEMENTS_MAX: Final = 100
 """How many prepared statements a connection keeps."""
 
 _END_WHEN_LEFT: Final = {"client_connection_check_interval": "5000"}
-"""In milliseconds. A server that cannot commit, as without its synchronous standby, would go on to collect the sessions of
-those who have given up on it, until it has no room for others."""
+"""In milliseconds. A server that cannot commit, as without its synchronous standby, would go on to collect the sessions
+of those who have given up on it, until it has no room for others."""
 
 _SETTLE: Final = """
 SELECT pg_logical_emit_message(true, 'macao', '') WHERE current_setting('synchronous_standby_names') <> ''

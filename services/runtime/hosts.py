@@ -69,17 +69,18 @@ class Hosts:
         # That a standby is a standby explains nothing while the primary says why it does not answer.
         raise min(errors, key=lambda error: isinstance(error, asyncpg.TargetServerAttributeNotMatched))
 
-
     async def _connect(self, url: str, options: dict[str, Any]) -> Connection[Any]:
         connection: Connection[Any] = await asyncpg.connect(url, timeout=self._seconds, **options)
         if self._asks:
             try:
                 async with asyncio.timeout(self._seconds):
-                    if await connection.fetchval("SELECT pg_is_in_recovery()"):
-                        raise asyncpg.TargetServerAttributeNotMatched("the pooler leads to a standby")
+                    standby: bool = await connection.fetchval("SELECT pg_is_in_recovery()")
             except BaseException:
                 connection.terminate()
                 raise
+            if standby:
+                connection.terminate()
+                raise asyncpg.TargetServerAttributeNotMatched("the pooler leads to a standby")
         return connection
 
 
@@ -100,11 +101,13 @@ def urls_of(url: str, wanted: str = "read-write") -> list[str]:
 
 def _end_when_silent(connection: Connection[Any]) -> None:
     """Have the system break the connection when its other end has fallen silent."""
-    transport: Any = connection._transport  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no other way to it
-    found = transport.get_extra_info("socket")
+    inside: Any = connection
+    found = inside._transport.get_extra_info("socket")  # noqa: SLF001 - the driver has no other way to it
     if found is None or found.family not in {socket.AF_INET, socket.AF_INET6}:
         return
-    with socket.fromfd(found.fileno(), found.family, found.type) as own:  # the loop lends one that can set nothing
+    with socket.fromfd(
+        found.fileno(), found.family, found.type
+    ) as own:  # the loop lends one that can set nothing
         own.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if sys.platform == "linux":
             own.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENT_SECONDS // 2)

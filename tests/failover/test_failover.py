@@ -41,19 +41,19 @@ PATIENCE_SECONDS: Final = 60.0
 
 @asynccontextmanager
 async def services(
-    pair: Pair, redis_url: str, directory: Path, pooled: dict[str, str]
+    url: str, redis_url: str, directory: Path, pooled: dict[str, str] | None = None
 ) -> AsyncIterator[list[Process]]:
     """Two processes, each with everything in it."""
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
-        "MACAO_DATABASE_URL": pair.url,
+        "MACAO_DATABASE_URL": url,
         "MACAO_REDIS_URL": redis_url,
         "MACAO_SECRET_KEY": "A" * 43,
         "MACAO_CHECKPOINT_DIRECTORY": str(directory / "checkpoints"),
         "MACAO_CHECKPOINT_SECONDS": "0.5",
         "MACAO_LOG_LEVEL": "warning",
-        **pooled,
+        **(pooled or {}),
     }
     processes = [Process("all", environment, directory / f"service{number}.log") for number in range(2)]
     try:
@@ -74,7 +74,9 @@ async def test_nothing_acknowledged_is_lost(redis_url: str, capsys: pytest.Captu
         await play_on(pair, redis_url, directory, {}, capsys)
 
 
-@pytest.mark.skipif(find_pgbouncer() is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)")
+@pytest.mark.skipif(
+    find_pgbouncer() is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"
+)
 async def test_nothing_acknowledged_is_lost_behind_poolers(
     redis_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,7 +99,7 @@ async def play_on(
 ) -> None:
     """Play through so many failovers, and look at what is left."""
     chance = random.Random(7)
-    async with services(pair, redis_url, directory, pooled) as processes:
+    async with services(pair.url, redis_url, directory, pooled) as processes:
         stop = threading.Event()
         loads = [Load(processes[seed % 2].url, seed, stop) for seed in range(LOADERS)]
         for load in loads:
@@ -111,13 +113,13 @@ async def play_on(
                 await asyncio.sleep(chance.uniform(0.5, 1.5))
                 told = await fail_over(pair, loads, hangs=number % 3 == 2)
                 with capsys.disabled():
-                    print(f"\nfailover {number + 1}: {told}")
+                    print(f"\nfailover {number + 1}: {told}")  # noqa: T201 - the figure that the test is for
         finally:
             stop.set()
             await asyncio.to_thread(lambda: [load.join(60) for load in loads])
         assert [repr(load.error) for load in loads if load.error] == []
         done = [one for load in loads for one in load.done]
-        await check(pair, processes[0].url, done, directory / "checkpoints")
+        await check(pair.primary.url, processes[0].url, done, directory / "checkpoints")
 
 
 async def progress(loads: list[Load]) -> None:
@@ -141,14 +143,14 @@ async def fail_over(pair: Pair, loads: list[Load], *, hangs: bool) -> str:
     accepted = time.monotonic()
     await progress(loads)
     return (
-        f"{before} moves before it; the primary {'hung' if hangs else 'died'}, promoted after {promoted - died:.2f} s, a"
-        f" move accepted {accepted - promoted:.2f} s later, everybody's {time.monotonic() - promoted:.2f} s later"
+        f"{before} moves before it; the primary {'hung' if hangs else 'died'}, promoted after {promoted - died:.2f} s,"
+        f" a move accepted {accepted - promoted:.2f} s later, everybody's {time.monotonic() - promoted:.2f} s later"
     )
 
 
-async def check(pair: Pair, url: str, done: list[Acknowledged], outside: Path) -> None:
+async def check(database: str, url: str, done: list[Acknowledged], outside: Path) -> None:
     """The log has what was acknowledged, is the one that was signed, and the tables are those of the log."""
-    events = await log_of(pair.primary.url)
+    events = await log_of(database)
     check_log(events)
     check_acknowledged(events, done)
     with httpx.Client(base_url=url, timeout=10) as client:
@@ -159,7 +161,7 @@ async def check(pair: Pair, url: str, done: list[Acknowledged], outside: Path) -
             record = await http.get(f"/v1/matches/{match}/record")
             assert audit(read_record(record.content.splitlines(keepends=True)), CATALOGUE).sound
     found: list[LogFinding] = []
-    async with Owner(pair.primary.url) as owner:
+    async with Owner(database) as owner:
         report = Report(found.append)
         await audit_log(owner, CATALOGUE, report, outside=outside)
         assert [str(one) for one in found if one.check != "time"] == []
@@ -179,5 +181,7 @@ async def check_tables(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
         ended = await rebuilds.of(owner, kind.NAME)
         assert ended is not None
         assert (ended.state, ended.purpose, ended.differences) == ("done", "compare", 0), ended
-    lost = await owner.fetch("SELECT name, state, last_error FROM macao_log.subscriptions WHERE state <> 'running'")
+    lost = await owner.fetch(
+        "SELECT name, state, last_error FROM macao_log.subscriptions WHERE state <> 'running'"
+    )
     assert lost == []

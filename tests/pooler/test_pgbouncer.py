@@ -30,7 +30,9 @@ from tests.support.up import ROOT, open_directory
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_pgbouncer() is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"),
+    pytest.mark.skipif(
+        find_pgbouncer() is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"
+    ),
 ]
 
 TABLES: Final = int(os.environ.get("MACAO_TABLES", "6"))
@@ -118,7 +120,9 @@ async def test_statements_of_many_clients_do_not_get_mixed_up(pooler: PgBouncer,
         async def ask(database: Database, number: int) -> None:
             for turn in range(20):
                 found = await database.pool.fetchrow(
-                    f"SELECT $1::int AS a{number % 7}, $2::text AS b, pg_sleep(0.001)", number, f"{number} {turn}"
+                    f"SELECT $1::int AS a{number % 7}, $2::text AS b, pg_sleep(0.001)",
+                    number,
+                    f"{number} {turn}",
                 )
                 assert found is not None
                 assert (found[f"a{number % 7}"], found["b"]) == (number, f"{number} {turn}")

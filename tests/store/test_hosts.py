@@ -48,7 +48,10 @@ def with_hosts(url: str, *given: str) -> str:
         ("postgresql://u:p@a:1/d?x=y", ["postgresql://u:p@a:1/d?x=y"]),
         (
             "postgresql://u:p@a:1,[::1]:2,c/d",
-            [f"postgresql://u:p@{host}/d?target_session_attrs=read-write" for host in ("a:1", "[::1]:2", "c")],
+            [
+                f"postgresql://u:p@{host}/d?target_session_attrs=read-write"
+                for host in ("a:1", "[::1]:2", "c")
+            ],
         ),
         (
             "postgresql://a,b/d?x=y",

@@ -50,7 +50,12 @@ class PgBouncer:
         users = directory / "userlist.txt"
         users.write_text(f'"{LOGIN}" "{PASSWORD}"\n')
         configuration = directory / "pgbouncer.ini"
-        settings = {"listen_addr": LOOPBACK, "listen_port": str(self.port), "auth_file": str(users), **self._more}
+        settings = {
+            "listen_addr": LOOPBACK,
+            "listen_port": str(self.port),
+            "auth_file": str(users),
+            **self._more,
+        }
         text = CONFIGURATION.read_text()
         for name, value in settings.items():
             text, found = re.subn(rf"(?m)^{name} = .*$", f"{name} = {value}", text)
@@ -103,7 +108,7 @@ class PgBouncer:
             f"postgresql://{LOGIN}:{PASSWORD}@{self.host}/pgbouncer", statement_cache_size=0
         )
         try:
-            rows = await connection._protocol.query(f"SHOW {what}", 10)  # noqa: SLF001 - it speaks the simple protocol alone
+            rows = await connection._protocol.query(f"SHOW {what}", 10)
         finally:
             await connection.close()
         return rows

@@ -1,4 +1,4 @@
-"""A primary and its standby: two real PostgreSQL servers with streaming replication, and the change from one to the other.
+"""A primary and its standby: two real PostgreSQL servers with streaming replication, and the change between them.
 
 What a manager of failovers does in life (Patroni, an operator) is done here by the test: nobody but the test promotes.
 """
@@ -68,6 +68,10 @@ class Server(EmbeddedPostgres):
         self._child.wait()
         self._child, self._frozen = None, False
 
+    def take_password_of(self, other: Server) -> None:
+        """Know the password that is in data which are copied from another server."""
+        self._password = other._password
+
     def freeze(self) -> None:
         """Have all of its processes stand still, their connections open: nobody is told anything."""
         assert self._child is not None
@@ -79,7 +83,7 @@ class Server(EmbeddedPostgres):
         if self._primary is None:
             super()._initialise(major)
             return
-        self._password = self._primary._password  # noqa: SLF001 - roles and their passwords are copied, too
+        self.take_password_of(self._primary)
         make_private_directory(self._data, self._account)
         self._run(
             self.program("pg_basebackup"), f"--dbname={self._primary.url}", f"--pgdata={self._data}",
@@ -116,7 +120,7 @@ class Pair:
     def url(self) -> str:
         """The URL by which whichever may be written to is found."""
         login = self.primary.url.partition("@")[0]
-        hosts = ",".join(f"{LOOPBACK}:{server._fixed_port}" for server in self.servers)  # noqa: SLF001
+        hosts = ",".join(f"{LOOPBACK}:{server._fixed_port}" for server in self.servers)
         return f"{login}@{hosts}/{DATABASE}"
 
     def replicate(self) -> None:

@@ -19,7 +19,7 @@ from services.contracts.loss import Loss, loss_text
 from services.contracts.merkle import included, root_of
 from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.clock import SystemClock
-from services.runtime.tree.losing import EMPTY_ROOT, LossError, Losing
+from services.runtime.tree.losing import EMPTY_ROOT, Losing, LossError
 from services.runtime.tree.sealer import State
 from services.runtime.tree.signing import is_signed
 from tests.http.app import SECRET_KEY
@@ -235,9 +235,10 @@ class TestTheCommand:
         await lost(database, tmp_path)
         async with Process(database, tmp_path).open() as process:
             connection = await process.database.connect("test")
+            losing = Losing(connection, "main", "macao_log", process.outside)
+            found = await losing.look()
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
-                losing = Losing(connection, "main", "macao_log", process.outside)
-                await losing.accept(await losing.look(), "x", process.keyring, SystemClock())
+                await losing.accept(found, "x", process.keyring, SystemClock())
             await connection.close()
             assert not any(isinstance(line, Loss) for line in process.outside.read())
         monkeypatch.delenv("MACAO_SECRET_KEY")
@@ -249,4 +250,12 @@ class TestTheCommand:
 def test_what_is_signed_is_told_apart_from_everything_else() -> None:
     assert not issubclass(Loss, Checkpoint)
     fields = msgspec.structs.fields(Loss)
-    assert [field.name for field in fields][:7] == ["log", "kept", "root", "lost", "lost_root", "at_ms", "reason"]
+    assert [field.name for field in fields][:7] == [
+        "log",
+        "kept",
+        "root",
+        "lost",
+        "lost_root",
+        "at_ms",
+        "reason",
+    ]

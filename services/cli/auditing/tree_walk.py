@@ -67,7 +67,7 @@ async def walk_tree(
                 report.add(
                     LogFinding(
                         "checkpoint",
-                        f"the loss that was declared kept the first {edge.size} events, and they are not those any more:"
+                        f"the loss that was declared kept the first {edge.size} events, and they are others now:"
                         " history was rewritten after it was signed",
                         position=edge.size,
                     )
@@ -232,7 +232,9 @@ async def _losses(
         if is_signed(loss) and known is not None and base64url(known) == loss.public_key:
             sound.append(loss)
         else:
-            text = f"a loss of what was signed behind {loss.kept} events is not signed by a key of the service"
+            text = (
+                f"a loss of what was signed behind {loss.kept} events is not signed by a key of the service"
+            )
             report.add(LogFinding("checkpoint", text, position=loss.kept))
     report.tally.losses = sound
     return sound

@@ -25,10 +25,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--reason", help="what happened, in one line: it is signed and published")
     parser.add_argument(
-        "--database", metavar="URL", help="the database, as its owner (MACAO_DATABASE_URL, or the running macao up)"
+        "--database",
+        metavar="URL",
+        help="the database, as its owner (MACAO_DATABASE_URL, or the running macao up)",
     )
     parser.add_argument(
-        "--checkpoints", metavar="DIR", help="where checkpoints are kept outside it (MACAO_CHECKPOINT_DIRECTORY)"
+        "--checkpoints",
+        metavar="DIR",
+        help="where checkpoints are kept outside it (MACAO_CHECKPOINT_DIRECTORY)",
     )
 
 
@@ -48,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     from services.runtime.vault import VaultError
 
     if (args.events is None) != (args.reason is None):
-        raise Advice("to declare a loss, say both --events N and --reason TEXT; without them it is only looked for")
+        raise Advice(
+            "to declare a loss, say both --events N and --reason TEXT; without them it is only looked for"
+        )
     if args.reason is not None and not (
         args.reason.isprintable() and 0 < len(args.reason.strip()) <= len(args.reason) <= REASON_CHARS_MAX
     ):
@@ -62,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
     except VaultError as error:
         raise Advice(f"the signing keys cannot be read: {error}") from error
     except asyncpg.InsufficientPrivilegeError as error:
-        raise Advice("this login may not declare a loss: use that of the schema's owner, who migrates.") from error
+        raise Advice(
+            "this login may not declare a loss: use that of the schema's owner, who migrates."
+        ) from error
     except asyncpg.UndefinedTableError as error:
         raise Advice("this database is not at the present schema: run macao migrate first.") from error
     except (OSError, SettingsError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:

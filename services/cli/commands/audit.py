@@ -149,11 +149,7 @@ def places(args: argparse.Namespace) -> tuple[str, Path | None]:
     from services.cli.embedded.home import Home
     from services.cli.places import checkpoint_directory, default_home
 
-    url = (
-        args.database
-        or os.environ.get("MACAO_DATABASE_DIRECT_URL")
-        or os.environ.get("MACAO_DATABASE_URL")
-    )
+    url = args.database or os.environ.get("MACAO_DATABASE_DIRECT_URL") or os.environ.get("MACAO_DATABASE_URL")
     directory = args.checkpoints or os.environ.get("MACAO_CHECKPOINT_DIRECTORY")
     if url is None:
         home = Home(default_home())

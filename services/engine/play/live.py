@@ -167,7 +167,9 @@ class LiveMatches:
             case Conflict(head=head) if head.version < live.head.version or (
                 head.version == live.head.version and head.hash != live.head.hash
             ):
-                self._live.pop(stream, None)  # the log has lost what we know: whoever comes next folds it anew
+                self._live.pop(
+                    stream, None
+                )  # the log has lost what we know: whoever comes next folds it anew
             case Conflict():
                 await self.catch_up(live)
             case _:

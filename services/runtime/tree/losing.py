@@ -84,7 +84,9 @@ class Losing:
         """Write losses into the database that stand outside only, as after a restore; return how many there were."""
         known = await self._store.losses(self._connection)
         outside = () if self._outside is None else self._outside.read()
-        missing = [line for line in outside if isinstance(line, Loss) and line not in known and is_signed(line)]
+        missing = [
+            line for line in outside if isinstance(line, Loss) and line not in known and is_signed(line)
+        ]
         for loss in missing:
             async with self._connection.transaction():
                 await self._store.write_loss(self._connection, loss)
@@ -139,6 +141,10 @@ class Losing:
         )
         async with self._connection.transaction():
             await self._store.write_loss(self._connection, loss)
+            if (
+                found.kept is not None
+            ):  # it may stand outside only; signed once more, it would be two of one size
+                await self._store.write_checkpoint(self._connection, found.kept)
             if self._outside is not None:
                 self._outside.append(loss)
         return loss

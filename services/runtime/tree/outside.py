@@ -1,4 +1,4 @@
-"""Checkpoints, and losses, kept outside the database: a file to which each is appended, and synced, before anybody gets to see it.
+"""Checkpoints and losses, kept outside the database: each is appended to a file, and synced, before anybody sees it.
 
 Whoever can rewrite the database, chain and tree and all, has not rewritten this file with it. So it belongs on another
 disk or machine than the database, and into the backup.

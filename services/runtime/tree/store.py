@@ -18,7 +18,9 @@ Source: TypeAlias = "Connection[Any] | Pool[Any]"
 
 _CHECKPOINT: Final = "size, at_ms, root, key_id, public_key, signature"
 _LOSS: Final = "log, kept, root, lost, lost_root, at_ms, reason, key_id, public_key, signature"
-_COUNTS: Final = "NOT EXISTS (SELECT FROM macao_tree.losses AS l WHERE l.kept < c.size AND c.at_ms <= l.at_ms)"
+_COUNTS: Final = (
+    "NOT EXISTS (SELECT FROM macao_tree.losses AS l WHERE l.kept < c.size AND c.at_ms <= l.at_ms)"
+)
 
 
 class MissingNodeError(Exception):
