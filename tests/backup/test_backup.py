@@ -36,13 +36,14 @@ pytestmark = pytest.mark.slow
 SCRIPTS = ROOT / "deploy" / "backup"
 LOG_TABLES = ("events", "streams", "commands")
 SECRET_KEY = "A" * 43
+LOADERS = 2
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What was acknowledged in a while of play, and the records that were kept of it."""
+    """What was acknowledged in a while of play, and a record that was kept of it."""
 
     done: list[Acknowledged]
-    records: list[Path]
+    record: Path
 
 
 @pytest.fixture
@@ -58,28 +59,18 @@ def server(directory: Path, **settings: str) -> Iterator[Server]:
         yield running
 
 
-@asynccontextmanager
-async def serving(database: str, redis_url: str, directory: Path) -> AsyncIterator[list[Process]]:
-    """Services on a database, with the checkpoints of this directory."""
-    async with services(database, redis_url, directory) as processes:
-        yield processes
-
-
 async def play(processes: list[Process], directory: Path, name: str) -> Played:
-    """Have others play on all sides, and two matches played to their end; keep their records."""
+    """Have others play, and a match played to its end; keep its record."""
     async with loaded(processes) as loads:
-        records = [
-            await asyncio.to_thread(finished, processes[0].url, directory / f"{name}-{number}.ndjson")
-            for number in range(2)
-        ]
-    return Played([one for load in loads for one in load.done], records)
+        record = await asyncio.to_thread(finished, processes[0].url, directory / f"{name}.ndjson")
+    return Played([one for load in loads for one in load.done], record)
 
 
 @asynccontextmanager
 async def loaded(processes: list[Process]) -> AsyncIterator[list[Load]]:
     """A load of moves on every process."""
     stop = threading.Event()
-    loads = [Load(process.url, seed, stop) for seed, process in enumerate(processes)]
+    loads = [Load(process.url, seed, stop) for seed in range(LOADERS) for process in processes]
     for load in loads:
         load.start()
     try:
@@ -150,7 +141,7 @@ async def test_a_dump_restores_everything_and_a_log_older_than_its_readers_is_no
 ) -> None:
     with server(directory / "a") as first:
         await migrate(first.url)
-        async with serving(first.url, redis_url, directory) as processes:
+        async with services(first.url, redis_url, directory, count=1) as processes:
             before = await play(processes, directory, "before")
             # While it serves.
             early = await asyncio.to_thread(script, "dump.sh", first, str(directory / "backups"))
@@ -166,12 +157,12 @@ async def test_a_dump_restores_everything_and_a_log_older_than_its_readers_is_no
     with server(directory / "b") as second:
         await asyncio.to_thread(script, "restore.sh", second, whole)
         assert await migrate(second.url) == []
-        async with serving(second.url, redis_url, directory) as processes:
+        async with services(second.url, redis_url, directory, count=1) as processes:
             again = await play(processes, directory, "again")
             done = [*before.done, *after.done, *again.done]
             await check(second.url, processes[0].url, done, directory / "checkpoints")
-            for file in (*before.records, *after.records, *again.records):
-                assert await against_today(file, processes[1].url) == []
+            for file in (before.record, after.record, again.record):
+                assert await against_today(file, processes[0].url) == []
 
         # The log alone is brought back from the early dump: its readers have seen more than it holds.
         async with Owner(second.url) as owner:
@@ -191,24 +182,23 @@ async def test_a_dump_restores_everything_and_a_log_older_than_its_readers_is_no
             ):
                 await owner.execute(f"ALTER TABLE macao_log.{table} ENABLE TRIGGER ALL")
                 await owner.execute(f"ALTER TABLE macao_log.{table} ENABLE ALWAYS TRIGGER {trigger}")
-        async with serving(second.url, redis_url, directory) as processes:
+        async with services(second.url, redis_url, directory, count=1) as processes:
             await contradicted(processes)
             # Play goes on, and what follows from the log follows it.
             async with loaded(processes) as loads:
                 await asyncio.to_thread(wait_for, lambda: rebuilt(processes[0].url))
         later = [one for load in loads for one in load.done]
         assert await accept_loss(second.url, directory, monkeypatch, capsys) > 0
-        async with serving(second.url, redis_url, directory) as processes:
+        async with services(second.url, redis_url, directory, count=1) as processes:
             sealed = await play(processes, directory, "sealed")
             async with Owner(second.url) as owner:
                 reasons = await owner.fetch("SELECT DISTINCT reason, state FROM macao_log.rebuilds")
                 assert [tuple(row) for row in reasons] == [("lost-tail", "done")]
             done = [*before.done, *later, *sealed.done]
             await check(second.url, processes[0].url, done, directory / "checkpoints")
-            for file in (*before.records, *sealed.records):
+            for file in (before.record, sealed.record):
                 assert await against_today(file, processes[0].url) == []
-            for file in after.records:
-                assert "as the service has declared" in (await against_today(file, processes[0].url))[0]
+            assert "as the service has declared" in (await against_today(after.record, processes[0].url))[0]
 
 
 async def test_a_base_backup_and_its_wal_restore_everything_and_a_lost_end_is_given_up(
@@ -221,7 +211,7 @@ async def test_a_base_backup_and_its_wal_restore_everything_and_a_lost_end_is_gi
     with server(directory / "a", archive_mode="on", archive_command=into) as first:
         await migrate(first.url)
         base = await asyncio.to_thread(script, "base.sh", first, str(directory))
-        async with serving(first.url, redis_url, directory) as processes:
+        async with services(first.url, redis_url, directory, count=1) as processes:
             before = await play(processes, directory, "before")
             await archived(first, archive)
             early = {file.name for file in archive.iterdir()}
@@ -232,9 +222,9 @@ async def test_a_base_backup_and_its_wal_restore_everything_and_a_lost_end_is_gi
 
     with server(directory / "b") as second:
         await restore_base(second, first, Path(base), archive)
-        async with serving(second.url, redis_url, directory) as processes:
+        async with services(second.url, redis_url, directory, count=1) as processes:
             await check(second.url, processes[0].url, [*before.done, *after.done], directory / "checkpoints")
-            for file in (*before.records, *after.records):
+            for file in (before.record, after.record):
                 assert await against_today(file, processes[0].url) == []
 
     # Once more, and the newest of the archive did not survive either.
@@ -243,16 +233,15 @@ async def test_a_base_backup_and_its_wal_restore_everything_and_a_lost_end_is_gi
             file.unlink()
     with server(directory / "c") as third:
         await restore_base(third, first, Path(base), archive)
-        async with serving(third.url, redis_url, directory) as processes:
+        async with services(third.url, redis_url, directory, count=1) as processes:
             await contradicted(processes)
         assert await accept_loss(third.url, directory, monkeypatch, capsys) > 0
-        async with serving(third.url, redis_url, directory) as processes:
+        async with services(third.url, redis_url, directory, count=1) as processes:
             again = await play(processes, directory, "again")
             await check(third.url, processes[0].url, [*before.done, *again.done], directory / "checkpoints")
-            for file in (*before.records, *again.records):
+            for file in (before.record, again.record):
                 assert await against_today(file, processes[0].url) == []
-            for file in after.records:
-                assert "as the service has declared" in (await against_today(file, processes[0].url))[0]
+            assert "as the service has declared" in (await against_today(after.record, processes[0].url))[0]
 
 
 async def archived(server: Server, archive: Path) -> None:
