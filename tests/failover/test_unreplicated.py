@@ -57,7 +57,8 @@ async def test_nothing_is_told_of_that_the_standby_does_not_have(
         with pytest.raises(LogUnavailableError):
             await log.append(second)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(log.find_command(second.command), 1)
+            async with asyncio.timeout(1):
+                await log.find_command(second.command)
         async with sealing.sealing():
             await asyncio.sleep(1)
         assert [getattr(line, "size", None) for line in OutsideFile(tmp_path, "main").read()] == [1]

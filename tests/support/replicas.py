@@ -92,6 +92,7 @@ class Server(EmbeddedPostgres):
 
     def _launch(self, port: int) -> None:  # noqa: ARG002 - the one that was chosen before
         super()._launch(self._fixed_port)
+        self._fixed_port = self.port  # another, if somebody was quicker to take it
 
 
 class Pair:

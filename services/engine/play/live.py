@@ -167,9 +167,8 @@ class LiveMatches:
             case Conflict(head=head) if head.version < live.head.version or (
                 head.version == live.head.version and head.hash != live.head.hash
             ):
-                self._live.pop(
-                    stream, None
-                )  # the log has lost what we know: whoever comes next folds it anew
+                # The log has lost what we know: whoever comes next folds it anew.
+                self._live.pop(stream, None)
             case Conflict():
                 await self.catch_up(live)
             case _:
