@@ -65,8 +65,11 @@ class Database:
         self.settings: Final = settings
         self._pool: Pool[Any] | None = None
         self._pooled: Final = bool(settings.database_direct_url)
-        self._pool_hosts: Final = Hosts(settings.database_url, pooled=self._pooled)
         self._session_hosts: Final = Hosts(settings.database_direct_url or settings.database_url)
+        self._pool_hosts = self._session_hosts
+        if self._pooled:
+            self._pool_hosts = Hosts(settings.database_url, pooled=True)
+            self._session_hosts.followed_by(self._pool_hosts)
 
     @property
     def pool(self) -> Pool[Any]:

@@ -2,7 +2,8 @@
 
 The driver asks the hosts of a URL in their order, within one time limit for all. A host that has gone without a word,
 as when its machine lost power, uses up all of it, and the next is never asked. So here each host has a time of its own,
-and the one that was found last is asked first.
+and the one that was found last is asked first. Once another is found, connections to the one before are ended: who
+waits there for an answer would wait long.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import socket
 import sys
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
 
 import asyncpg
 from asyncpg import Connection
@@ -47,6 +49,8 @@ class Hosts:
     def __init__(self, url: str, *, pooled: bool = False) -> None:
         self._urls = urls_of(url, "any" if pooled else "read-write")
         self._asks: Final = pooled and len(self._urls) > 1
+        self._made: Final[WeakKeyDictionary[Connection[Any], str]] = WeakKeyDictionary()
+        self._followers: list[Hosts] = []
         self._seconds: Final = CONNECT_SECONDS if len(self._urls) == 1 else CONNECT_SEVERAL_SECONDS
 
     async def connect(self, *_: object, **options: Any) -> Connection[Any]:
@@ -63,11 +67,25 @@ class Hosts:
             except _TRY_THE_NEXT as error:
                 errors.append(error)
                 continue
-            self._urls = [url, *(other for other in self._urls if other != url)]
             _end_when_silent(connection)
+            self._made[connection] = url
+            if url != self._urls[0]:
+                self._urls = [url, *(other for other in self._urls if other != url)]
+                self.end_others(url)
+                for follower in self._followers:
+                    follower.end_others("")
             return connection
         # That a standby is a standby explains nothing while the primary says why it does not answer.
         raise min(errors, key=lambda error: isinstance(error, asyncpg.TargetServerAttributeNotMatched))
+
+    def followed_by(self, other: Hosts) -> None:
+        """When another host is found here, end all connections of the other hosts, too: poolers before these."""
+        self._followers.append(other)
+
+    def end_others(self, url: str) -> None:
+        """End the connections that lead anywhere else."""
+        for connection in [one for one, its_url in self._made.items() if its_url != url]:
+            connection.terminate()
 
     async def _connect(self, url: str, options: dict[str, Any]) -> Connection[Any]:
         connection: Connection[Any] = await asyncpg.connect(url, timeout=self._seconds, **options)

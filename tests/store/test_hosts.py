@@ -85,6 +85,27 @@ async def test_a_host_that_hangs_or_refuses_does_not_keep_us_from_the_next(
             await connection.close()
 
 
+async def test_once_another_host_is_found_nobody_waits_for_the_one_before(database: str) -> None:
+    own = urlsplit(database).netloc.rpartition("@")[2]
+    port = own.rpartition(":")[2]
+    here, there = f"127.0.0.1:{port}", f"localhost:{port}"  # two names of one server
+    several, poolers = Hosts(with_hosts(database, here, there)), Hosts(database, pooled=True)
+    several.followed_by(poolers)
+    first, through = await several.connect(), await poolers.connect()
+    waiting = asyncio.create_task(first.fetchval("SELECT pg_sleep(60)"))
+    await asyncio.sleep(0.1)
+    several._urls.reverse()  # as when the first did not answer
+    several._urls.insert(0, with_hosts(database, f"127.0.0.1:{free_port()}"))
+    second = await several.connect()
+    with pytest.raises(asyncpg.ConnectionDoesNotExistError):
+        async with asyncio.timeout(5):
+            await waiting
+    assert first.is_closed()
+    assert through.is_closed()
+    assert await second.fetchval("SELECT 1") == 1
+    await second.close()
+
+
 async def test_who_lets_nobody_in_says_why(database: str) -> None:
     async with mute() as silent:
         url = urlsplit(with_hosts(database, "here", silent))
