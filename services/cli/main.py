@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from services.cli.advice import Advice
 from services.cli.commands import (
+    accept_loss,
     audit,
     case,
     check,
@@ -71,6 +72,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     export,
     case,
     grant,
+    accept_loss,
     migrate,
     projections,
     rebuild,

@@ -71,7 +71,15 @@ def service(platform: Platform) -> Service:
     deadlines = Deadlines(live)
     ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
     subscriptions = [
-        Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
+        Subscription(
+            platform.database,
+            platform.log,
+            platform.bell,
+            one.NAME,
+            one.VERSION,
+            one.apply,
+            forget=one.forget,
+        )
         for one in (reveals, deadlines, Roster(), docket)
     ]
     thinking = Thinking(BOTS, platform.vault, platform.registry)
@@ -101,7 +109,8 @@ def service(platform: Platform) -> Service:
             playing.get_match, playing.get_match_part, playing.move, playing.list_events,
             playing.stream_match, playing.get_state, socket.match_socket, replaying.get_step,
             records.get_record, records.audit_match,
-            log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.prove_inclusion, log.prove_consistency,
+            log.get_receipt, log.get_checkpoint, log.list_checkpoints, log.list_losses, log.prove_inclusion,
+            log.prove_consistency,
             disputes.open_dispute, disputes.list_disputes, disputes.get_dispute, disputes.get_case,
             disputes.withdraw_dispute, disputes.rule_on_dispute,
         ],

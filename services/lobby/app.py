@@ -57,7 +57,13 @@ def service(platform: Platform) -> Service:
     sessions = Sessions(platform.database, platform.tokens, answers)
     limits = PlayerLimits.of(platform.settings)
     subscription = Subscription(
-        platform.database, platform.log, platform.bell, boards.NAME, boards.VERSION, board.apply
+        platform.database,
+        platform.log,
+        platform.bell,
+        boards.NAME,
+        boards.VERSION,
+        board.apply,
+        forget=board.forget,
     )
 
     @asynccontextmanager

@@ -99,6 +99,10 @@ class Checkpoint:
         self._stop_sql = (
             f"UPDATE {table} SET state = $5, last_error = $6, heartbeat_at = clock_timestamp() {held}"  # noqa: S608 - as above
         )
+        self._begin_again_sql = (
+            f"UPDATE {table} SET position = 0, event_hash = NULL, heartbeat_at = clock_timestamp(), "  # noqa: S608 - as above
+            f"state = 'running', last_error = NULL {held}"
+        )
         self._resign_sql = f"UPDATE {table} SET leader = NULL {held}"  # noqa: S608 - as above
         self._park_sql = f"UPDATE {table} SET parked = parked + 1 {held}"  # noqa: S608 - as above
         # Asked of a leader that leads two more than the asker, not counting what it has been asked for, and by one
@@ -189,6 +193,15 @@ class Checkpoint:
     async def stop(self, connection: Connection[Any], state: str, error: str) -> None:
         """Leave word of why nothing more is worked off."""
         await connection.execute(self._stop_sql, *self._key, self._epoch, state, error)
+
+    async def begin_again(self, connection: Connection[Any]) -> None:
+        """Go back to the beginning of the log, in the transaction that empties the tables.
+
+        Raises:
+            FencedError
+        """
+        if await connection.execute(self._begin_again_sql, *self._key, self._epoch) != "UPDATE 1":
+            raise FencedError
 
     async def resign(self, connection: Connection[Any]) -> None:
         """Give up the lead; it is free at once for whoever asked for it."""

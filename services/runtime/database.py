@@ -1,4 +1,9 @@
-"""Connections to PostgreSQL: a pool for reads and short writes, single ones for those that need one for good."""
+"""Connections to PostgreSQL: a pool for reads and short writes, single ones for those that need one for good.
+
+Between the pool and the server there may be a pooler that lends a session out for one transaction at a time, as
+PgBouncer does. Then nothing of the pool's outlives a transaction: no role that was taken on, no prepared statement, no
+lock of a session. Who needs a session of its own (writers, readers of the log, rebuilds) goes around the pooler.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +14,29 @@ from typing import Any, Final, Self
 import asyncpg
 from asyncpg import Connection, Pool
 
+from services.runtime.hosts import Hosts
 from services.runtime.migrate import APPLICATION_ROLE
-from services.runtime.settings import Settings
+from services.runtime.settings import Settings, SettingsError
 
 _logger: Final = logging.getLogger(__name__)
 
 POOL_RESERVED: Final = 2
 """Connections of one process outside the pool that write to the log. Each subscription holds one more."""
 
-CONNECT_SECONDS: Final = 10.0
+CLOSE_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 30.0
 HANG_UP_SECONDS: Final = 2.0
+
+STATEMENTS_MAX: Final = 100
+"""How many prepared statements a connection keeps."""
+
+_END_WHEN_LEFT: Final = {"client_connection_check_interval": "5000"}
+"""In milliseconds. A server that cannot commit, as without its synchronous standby, would go on to collect the sessions
+of those who have given up on it, until it has no room for others."""
+
+_SETTLE: Final = """
+SELECT pg_logical_emit_message(true, 'macao', '') WHERE current_setting('synchronous_standby_names') <> ''
+"""
 
 BROKEN: Final = (
     OSError,  # refused, reset, unreachable; TimeoutError too
@@ -47,6 +64,12 @@ class Database:
     def __init__(self, settings: Settings) -> None:
         self.settings: Final = settings
         self._pool: Pool[Any] | None = None
+        self._pooled: Final = bool(settings.database_direct_url)
+        self._session_hosts: Final = Hosts(settings.database_direct_url or settings.database_url)
+        self._pool_hosts = self._session_hosts
+        if self._pooled:
+            self._pool_hosts = Hosts(settings.database_url, pooled=True)
+            self._session_hosts.followed_by(self._pool_hosts)
 
     @property
     def pool(self) -> Pool[Any]:
@@ -60,16 +83,20 @@ class Database:
 
         Raises:
             OSError, asyncpg.PostgresError: the server cannot be reached or lets nobody in.
+            SettingsError: a pooler stands where the server itself has to be named.
         """
+        await self._look_for_a_pooler()
         self._pool = await asyncpg.create_pool(
             self.settings.database_url,
             min_size=1,
             max_size=max(1, self.settings.database_pool_max - POOL_RESERVED),
-            init=take_role,
-            reset=_keep_session,
-            timeout=CONNECT_SECONDS,
+            connect=self._pool_hosts.connect,
+            init=_look_at_rights if self._pooled else take_role,
+            reset=_keep_session if self._pooled else _drop_if_read_only,
+            statement_cache_size=0 if self._pooled else STATEMENTS_MAX,
             command_timeout=COMMAND_SECONDS,
-            server_settings={"application_name": "macao"},
+            # A pooler takes no setting that it does not know.
+            server_settings={"application_name": "macao", **({} if self._pooled else _END_WHEN_LEFT)},
         )
 
     async def close(self) -> None:
@@ -77,7 +104,7 @@ class Database:
         pool, self._pool = self._pool, None
         if pool is not None:
             try:
-                async with asyncio.timeout(CONNECT_SECONDS):
+                async with asyncio.timeout(CLOSE_SECONDS):
                     await pool.close()
             except TimeoutError:
                 _logger.warning("connections were still in use when the pool closed")
@@ -108,13 +135,11 @@ class Database:
         Raises:
             OSError, asyncpg.PostgresError: the server cannot be reached or lets nobody in.
         """
-        server_settings = {"application_name": f"macao {purpose}"}
+        server_settings = {"application_name": f"macao {purpose}", **_END_WHEN_LEFT}
         if idle_in_transaction_seconds is not None:
             limit_ms = str(round(idle_in_transaction_seconds * 1000))
             server_settings["idle_in_transaction_session_timeout"] = limit_ms
-        connection = await asyncpg.connect(
-            self.settings.database_url,
-            timeout=CONNECT_SECONDS,
+        connection = await self._session_hosts.connect(
             command_timeout=command_seconds,
             server_settings=server_settings,
         )
@@ -124,6 +149,24 @@ class Database:
             connection.terminate()
             raise
         return connection
+
+    async def _look_for_a_pooler(self) -> None:
+        """See to it that sessions are sessions: behind a pooler locks would stay with whoever comes next.
+
+        Raises:
+            SettingsError: they are not.
+        """
+        connection = await self._session_hosts.connect()
+        try:
+            # A pooler gives its clients numbers of its own for what they call the server's process.
+            if await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid():
+                raise SettingsError(
+                    "MACAO_DATABASE_DIRECT_URL has to lead to PostgreSQL itself, and a pooler answers"
+                    if self._pooled
+                    else "MACAO_DATABASE_URL leads to a pooler: name PostgreSQL itself in MACAO_DATABASE_DIRECT_URL"
+                )
+        finally:
+            await hang_up(connection)
 
 
 async def take_role(connection: Connection[Any]) -> None:
@@ -135,8 +178,49 @@ async def take_role(connection: Connection[Any]) -> None:
         _logger.info("this login cannot take on the role %s and keeps its own rights", APPLICATION_ROLE)
 
 
+async def _look_at_rights(connection: Connection[Any]) -> None:
+    """Say so when sessions behind a pooler may do more than the application needs: they cannot take on its role."""
+    if await connection.fetchval(
+        "SELECT has_table_privilege(to_regclass('macao_log.events'), 'INSERT')"
+        " OR has_table_privilege(to_regclass('macao_log.events'), 'DELETE')"
+    ):
+        _logger.warning(
+            "the login of MACAO_DATABASE_URL may write to the log past its function; let its sessions begin as %s:"
+            " ALTER ROLE ... SET role TO %s",
+            APPLICATION_ROLE,
+            APPLICATION_ROLE,
+        )
+
+
 async def _keep_session(_connection: Connection[Any]) -> None:
-    """Do nothing on return to the pool: asyncpg has ended an open transaction, a reset costs a round trip."""
+    """Do nothing on return to the pool: the session is not ours."""
+
+
+async def _drop_if_read_only(connection: Connection[Any]) -> None:
+    """On return to the pool, part with a server that is no longer written to.
+
+    That is all: asyncpg has ended an open transaction, and a reset of the session would cost a round trip.
+    """
+    told = connection.get_settings()
+    if "on" in (
+        getattr(told, "in_hot_standby", "off"),
+        getattr(told, "default_transaction_read_only", "off"),
+    ):
+        connection.terminate()
+
+
+async def settle(source: Connection[Any] | Pool[Any]) -> None:
+    """Return when what could be read before is as safe as an acknowledged commit.
+
+    With a synchronous standby, a commit is acknowledged when the standby has it too. But it can be *seen* without: when
+    the wait for the standby was cut short (by a cancelled statement, by a restart), the transaction stands, and is lost
+    if the standby takes over now. Who only reads does not wait. So whoever tells somebody that a thing is done, because
+    it was found to be done, first commits something behind it, and waits for that.
+
+    Raises:
+        OSError, asyncpg.PostgresError: nobody knows; as when a statement fails.
+    """
+    await source.execute(_SETTLE)
 
 
 def connection_broke(error: BaseException) -> bool:

@@ -18,7 +18,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Everything that can be configured. The environment variable is ``MACAO_`` and the field's name in capitals.
 
     Attributes:
-        database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``.
+        database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``; several hosts with commas.
+        database_direct_url: PostgreSQL itself, where ``database_url`` leads to a pooler; empty: it does not.
         redis_url: Redis 7 or Valkey, as ``redis://:password@host:port/0``; empty: no doorbell, readers poll.
         secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
         host: the address to listen on.
@@ -51,6 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
 
     database_url: str
+    database_direct_url: str = ""
     redis_url: str = ""
     secret_key: str
     host: str = "127.0.0.1"

@@ -61,6 +61,7 @@ ERROR_CHARS_MAX: Final = 1_000
 """How much of an error is kept."""
 
 Apply: TypeAlias = "Callable[[Connection[Any], list[Recorded]], Awaitable[None]]"
+Forget: TypeAlias = "Callable[[Connection[Any]], Awaitable[None]]"
 
 
 class LostTailError(Exception):
@@ -109,6 +110,8 @@ class Subscription:
         slice: which of ``slices`` this one is.
         parks: whether an event that fails for good sets its stream aside; if not, it stops the subscription.
         lease_seconds: how long it may be silent before another process takes over.
+        forget: empties what it has filled, so that it may begin again at the first event where the log has lost its
+            tail. None: then it stops (``lost-tail``), and somebody else has to know what to do.
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class Subscription:
         slices: int = 1,
         parks: bool = False,
         lease_seconds: float = LEASE_SECONDS,
+        forget: Forget | None = None,
     ) -> None:
         self._database = database
         self._log = log
@@ -136,6 +140,7 @@ class Subscription:
         self._slice = slice
         self._slices = slices
         self._parks = parks
+        self._forget = forget
         self._lease_seconds = lease_seconds
         self._poll_seconds = database.settings.poll_seconds
         self._checkpoint = Checkpoint(log.schema, name, version, slice, process_name(), lease_seconds)
@@ -209,6 +214,9 @@ class Subscription:
                 with Ear() if self._bell is None else self._bell.listen() as ear:
                     await self._work_for_ever(connection, ear)
             except LostTailError as error:
+                if self._forget is not None:
+                    await self._begin_again(connection, self._forget, error)
+                    return False
                 await self._stop(connection, State.LOST_TAIL, error)
             except PoisonError as error:
                 await self._stop(connection, State.STOPPED, error)
@@ -248,6 +256,14 @@ class Subscription:
                 )
         self._position = row.position
         await self._checkpoint.well(connection)
+
+    async def _begin_again(self, connection: Connection[Any], forget: Forget, error: LostTailError) -> None:
+        """Forget everything, and go back to the first event: what was worked off tells of what never was."""
+        _logger.error("subscription %s begins again at the first event: %s", self._name, error)
+        async with connection.transaction():
+            await self._checkpoint.begin_again(connection)
+            await forget(connection)
+        self._state, self._last_error = State.STANDBY, str(error)
 
     async def _work_for_ever(self, connection: Connection[Any], ear: Ear) -> None:
         loop = asyncio.get_running_loop()

@@ -205,6 +205,36 @@ async def test_a_lost_tail_is_noticed_and_asks_for_a_rebuild(opened: Database, l
 
 
 @pytest.mark.usefixtures("quick")
+async def test_who_can_forget_begins_again_where_the_tail_was_lost(
+    opened: Database, log: EventLog, owner: Owner
+):
+    notes = Notes()
+
+    async def forget(_connection: object) -> None:
+        notes.positions.clear()
+
+    async def make(rounds: int) -> int:
+        await write_rounds(log.append, Stream(), rounds)
+        return await log.head_position()
+
+    end = await make(3)
+    first, again = (Subscription(opened, log, None, "one", 1, notes.apply, forget=forget) for _ in range(2))
+    async with running(first):
+        await first.caught_up()
+    assert notes.positions == list(range(1, end + 1))
+    await owner.execute("ALTER TABLE macao_log.events DISABLE TRIGGER append_only")
+    await owner.execute("ALTER TABLE macao_log.streams DISABLE TRIGGER never_removed")
+    await owner.execute("DELETE FROM macao_log.events WHERE version > 1; DELETE FROM macao_log.streams")
+    end = await make(2)
+    async with running(again):
+        async with asyncio.timeout(20):
+            while (await checkpoint(owner, "one"))["position"] != end or notes.positions[0] != 1:
+                await asyncio.sleep(0.01)
+        assert notes.positions == list(range(1, end + 1))
+        assert (await checkpoint(owner, "one"))["state"] == "running"
+
+
+@pytest.mark.usefixtures("quick")
 async def test_a_killed_session_is_replaced(opened: Database, log: EventLog, owner: Owner):
     notes, stream = Notes(), Stream()
     subscription = Subscription(opened, log, None, "one", 1, notes.apply)

@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from services.contracts.loss import Loss
+
 LogCheck = Literal[
     "tree",
     "checkpoint",
@@ -57,7 +59,7 @@ class LogFinding(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """How much was looked at."""
+    """How much was looked at, and which losses were declared: they are no findings, and everybody is to know them."""
 
     events: int = 0
     checkpoints: int = 0
@@ -69,6 +71,7 @@ class Tally(Struct):
     draws: int = 0
     findings: int = 0
     newest: int = 0
+    losses: list[Loss] = []
 
 
 Tell = Callable[[LogFinding], None]

@@ -13,10 +13,13 @@ from msgspec import Struct
 
 from services.cli.advice import Advice
 from services.cli.public_keys import UnusableKeyError, keys_in
+from services.contracts.base64url import from_base64url
 from services.contracts.checkpoint import Checkpoint, MatchReceipt, proves
+from services.contracts.loss import Loss
 from services.contracts.merkle import consistent, included, leaf_hash
 from services.engine.audit.receipt import why_unsigned
 from services.engine.record import RecordError, read_record
+from services.runtime.tree.signing import is_signed
 
 PATIENCE_SECONDS: Final = 60.0
 LOG: Final = "/v1/log"
@@ -28,6 +31,12 @@ class Proof(Struct):
     """A proof as the service sends it."""
 
     proof: tuple[str, ...]
+
+
+class Losses(Struct):
+    """The losses that the service has declared."""
+
+    items: tuple[Loss, ...]
 
 
 class Kept(Struct, frozen=True):
@@ -86,11 +95,25 @@ def contradictions(kept: Kept, server: str, keys: Mapping[str, bytes]) -> list[s
         problem = why_unsigned(newest, keys)
         if problem:
             return [f"the newest checkpoint: {problem}"]
+        declared = _declared_lost(client, checkpoint, keys)
+        if declared:
+            return declared
         if newest.size < checkpoint.size:
             return [
                 f"a checkpoint of {checkpoint.size} events was signed, and the log is said to have {newest.size}"
             ]
         return [*_not_consistent(client, checkpoint, newest), *_not_included(client, match, newest)]
+
+
+def _declared_lost(client: httpx.Client, kept: Checkpoint, keys: Mapping[str, bytes]) -> list[str]:
+    """Tell of a loss that makes what was kept void: it contradicts the log of today, and the service says so itself."""
+    found = _get(client, f"{LOG}/losses", Losses)
+    return [
+        f"of the {kept.size} events whose checkpoint was kept all behind position {loss.kept} are lost, as the service"
+        f" has declared: {loss.reason}"
+        for loss in (() if found is None else found.items)
+        if loss.voids(kept) and is_signed(loss) and keys.get(loss.key_id) == from_base64url(loss.public_key)
+    ]
 
 
 def _not_consistent(client: httpx.Client, kept: Checkpoint, newest: Checkpoint) -> list[str]:

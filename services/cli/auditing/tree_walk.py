@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
 from asyncpg import Connection
@@ -10,6 +10,7 @@ from asyncpg import Connection
 from services.cli.auditing.findings import LogFinding, Report
 from services.contracts.base64url import base64url
 from services.contracts.checkpoint import Checkpoint
+from services.contracts.loss import Loss, counts
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
 from services.runtime.tree.signing import is_signed
 from services.runtime.tree.store import TreeStore
@@ -40,8 +41,10 @@ async def walk_tree(
         keys: the keys that may have signed, by id.
         report: takes the findings.
     """
+    losses = await _losses(connection, store, outside, keys, report)
+    anchors = {loss.kept: loss for loss in losses}
     published = _Source(PUBLISHED, aiter(_published(connection, store)), keys, report)
-    kept = _Source(OUTSIDE, aiter(_kept(outside)), keys, report)
+    kept = _Source(OUTSIDE, aiter(_kept(outside, losses)), keys, report)
     sources = (published, kept)
     for source in sources:
         await source.advance()
@@ -60,6 +63,15 @@ async def walk_tree(
             for tile in edge.append(leaf.hash):
                 missing_tiles += await _is_missing(connection, store, tile, report)
             report.tally.events += 1
+            if edge.size in anchors and anchors[edge.size].root != edge.root.hex():
+                report.add(
+                    LogFinding(
+                        "checkpoint",
+                        f"the loss that was declared kept the first {edge.size} events, and they are others now:"
+                        " history was rewritten after it was signed",
+                        position=edge.size,
+                    )
+                )
             for source in sources:
                 while source.next_size == edge.size:
                     source.compare(edge.root)
@@ -189,7 +201,40 @@ async def _published(connection: Connection[Any], store: TreeStore) -> AsyncIter
         size = page[-1].size
 
 
-async def _kept(outside: OutsideFile | None) -> AsyncIterator[Checkpoint | UnreadableLine]:
-    lines: Iterator[Checkpoint | UnreadableLine] = iter(()) if outside is None else outside.read()
-    for line in lines:
-        yield line
+async def _kept(
+    outside: OutsideFile | None, losses: Sequence[Loss]
+) -> AsyncIterator[Checkpoint | UnreadableLine]:
+    for line in () if outside is None else outside.read():
+        match line:
+            case Checkpoint() if counts(line, losses):
+                yield line
+            case UnreadableLine():
+                yield line
+            case _:
+                pass
+
+
+async def _losses(
+    connection: Connection[Any],
+    store: TreeStore,
+    outside: OutsideFile | None,
+    keys: Mapping[str, bytes],
+    report: Report,
+) -> list[Loss]:
+    """Return the losses that the service declared, in the database and outside; one that it did not sign is found."""
+    found = {loss.at_ms: loss for loss in await store.losses(connection)}
+    for line in () if outside is None else outside.read():
+        if isinstance(line, Loss):
+            found[line.at_ms] = line
+    sound: list[Loss] = []
+    for loss in (found[at_ms] for at_ms in sorted(found)):
+        known = keys.get(loss.key_id)
+        if is_signed(loss) and known is not None and base64url(known) == loss.public_key:
+            sound.append(loss)
+        else:
+            text = (
+                f"a loss of what was signed behind {loss.kept} events is not signed by a key of the service"
+            )
+            report.add(LogFinding("checkpoint", text, position=loss.kept))
+    report.tally.losses = sound
+    return sound

@@ -100,7 +100,7 @@ async def _log(args: argparse.Namespace) -> int:
     from services.engine.rules.catalogue import CATALOGUE
     from services.runtime.database import take_role
 
-    url, outside = _places(args)
+    url, outside = places(args)
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("auditing"), BarColumn(), MofNCompleteColumn(), TextColumn("events"), TimeRemainingColumn(),
@@ -137,7 +137,7 @@ async def _log(args: argparse.Namespace) -> int:
     return NOT_SOUND if tally.findings else SOUND
 
 
-def _places(args: argparse.Namespace) -> tuple[str, Path | None]:
+def places(args: argparse.Namespace) -> tuple[str, Path | None]:
     """Return the database's URL, and where its checkpoints are kept outside of it.
 
     Raises:
@@ -149,7 +149,7 @@ def _places(args: argparse.Namespace) -> tuple[str, Path | None]:
     from services.cli.embedded.home import Home
     from services.cli.places import checkpoint_directory, default_home
 
-    url = args.database or os.environ.get("MACAO_DATABASE_URL")
+    url = args.database or os.environ.get("MACAO_DATABASE_DIRECT_URL") or os.environ.get("MACAO_DATABASE_URL")
     directory = args.checkpoints or os.environ.get("MACAO_CHECKPOINT_DIRECTORY")
     if url is None:
         home = Home(default_home())
@@ -182,8 +182,13 @@ def _summary(tally: "Tally", outside: Path | None) -> str:
         else "Sound: the log is what was signed, and true."
     )
     kept = f"{tally.outside} kept in {outside}" if outside else "none looked at outside the database"
+    losses = "".join(
+        f"- An end of the log that was signed is lost, as the service declared: {loss.lost - loss.kept} events behind"
+        f" position {loss.kept}. The reason given: {loss.reason}\n"
+        for loss in tally.losses
+    )
     return (
-        f"{head}\n"
+        f"{head}\n{losses}"
         f"- {tally.events} events in a tree; {tally.checkpoints} checkpoints published, {kept}; "
         f"the newest covers {tally.newest} events.\n"
         f"- {tally.streams} streams chained; {tally.matches} finished matches audited in full: "

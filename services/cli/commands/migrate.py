@@ -24,7 +24,8 @@ def run(args: argparse.Namespace) -> int:
 
     from services.runtime.migrate import MigrationError, migrate
 
-    url = args.database or os.environ.get("MACAO_DATABASE_URL")
+    # Not through a pooler: it holds a lock of its session from the first file to the last.
+    url = args.database or os.environ.get("MACAO_DATABASE_DIRECT_URL") or os.environ.get("MACAO_DATABASE_URL")
     if not url:
         raise Advice("say which database: --database URL, or MACAO_DATABASE_URL")
     try:

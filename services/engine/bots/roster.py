@@ -33,6 +33,10 @@ class Roster:
                 "delete from macao_engine.bot_matches where match = any($1)", sorted(over)
             )
 
+    async def forget(self, connection: Connection[Any]) -> None:
+        """Strike everything out."""
+        await connection.execute("delete from macao_engine.bot_matches")
+
 
 def _has_bots(recorded: Recorded) -> bool:
     if recorded.event.type != "match-started":

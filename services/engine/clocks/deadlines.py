@@ -39,6 +39,10 @@ class Deadlines:
         for match in sorted(started | {row["match"] for row in rows}):
             await self._set(connection, match)
 
+    async def forget(self, connection: Connection[Any]) -> None:
+        """Stop every clock."""
+        await connection.execute("delete from macao_engine.clocks")
+
     async def _set(self, connection: Connection[Any], match: str) -> None:
         live = await self._live.refreshed(match)
         if live is None or live.turn is None:

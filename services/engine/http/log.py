@@ -9,6 +9,7 @@ from litestar.params import FromPath, Parameter
 from msgspec import Struct
 
 from services.contracts.checkpoint import Checkpoint, MatchReceipt
+from services.contracts.loss import Loss
 from services.contracts.merkle import SIZE_MAX
 from services.engine.http.playing import watched
 from services.runtime.tree import LogProofs, NotSealedError
@@ -26,6 +27,13 @@ class CheckpointPage(Struct, frozen=True):
 
     items: tuple[Checkpoint, ...]
     next: int | None
+
+
+class LossList(Struct, frozen=True):
+    """Every loss that was declared; there are hardly any, so there is one page."""
+
+    items: tuple[Loss, ...]
+    next: None = None
 
 
 class InclusionProof(Struct, frozen=True):
@@ -85,6 +93,21 @@ async def list_checkpoints(
     items = await request.the(LogProofs).checkpoints(after, limit)
     page = CheckpointPage(tuple(items), items[-1].size if len(items) == limit else None)
     return answer(request, page)
+
+
+@get(
+    "/log/losses",
+    tags=["log"],
+    operation_id="list_losses",
+    operation_class=Conditional,
+    summary="Every end of the log that was signed and is lost",
+)
+async def list_losses(request: Request) -> Response[LossList]:
+    """Return what operators have declared to be lost, in their order; usually nothing.
+
+    Checkpoints of more than ``kept`` events that are not younger than ``at_ms`` do not count any more.
+    """
+    return answer(request, LossList(tuple(await request.the(LogProofs).losses())), "no-cache")
 
 
 @get(

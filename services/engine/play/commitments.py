@@ -9,7 +9,7 @@ from msgspec import Struct
 from services.contracts.ids import ENTROPY_BYTES, MATCH, make_id
 from services.engine.rules.chance import SEED_BYTES, commitment_of
 from services.runtime.clock import Clock, Entropy
-from services.runtime.database import Database
+from services.runtime.database import Database, settle
 from services.runtime.vault import Vault
 
 SEED_PURPOSE: Final = "match seed"
@@ -73,6 +73,7 @@ class Commitments:
         )
         known = row["match"] != match
         if known:
+            await settle(self._database.pool)
             before = await self._database.pool.fetchval(
                 "select game from macao_engine.commitments where match = $1", row["match"]
             )

@@ -70,6 +70,7 @@ class LiveMatches:
         self._catalogue = catalogue
         self._entropy = entropy
         self._live: OrderedDict[str, Live] = OrderedDict()
+        self._connections = log.connections
 
     async def get(self, match: str) -> Live | None:
         """Return a match as this process knows it, None if its stream does not exist.
@@ -77,6 +78,10 @@ class LiveMatches:
         Raises:
             DamagedMatchError: it cannot be folded.
         """
+        if self._connections != self._log.connections:
+            # Another server may answer by now. What was seen on the old one and told to nobody, it need not have.
+            self._connections = self._log.connections
+            self._live.clear()
         live = self._live.get(match)
         if live is None:
             live = await self._load(match)
@@ -159,6 +164,11 @@ class LiveMatches:
         match outcome:
             case Appended():
                 self._fold(live, events, facts)
+            case Conflict(head=head) if head.version < live.head.version or (
+                head.version == live.head.version and head.hash != live.head.hash
+            ):
+                # The log has lost what we know: whoever comes next folds it anew.
+                self._live.pop(stream, None)
             case Conflict():
                 await self.catch_up(live)
             case _:

@@ -37,6 +37,9 @@ class Reveals:
             if recorded.event.type in _TYPES:
                 await self._apply_one(connection, recorded.event)
 
+    async def forget(self, connection: Connection[Any]) -> None:
+        """Forget nothing: what was published stays published, whatever the log has lost since."""
+
     async def _apply_one(self, connection: Connection[Any], event: Event) -> None:
         match fact_of(event):
             case CommitmentPublished() as published:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from services.runtime.clock import Clock
 from services.runtime.connection import AnyConnection
-from services.runtime.database import Database
+from services.runtime.database import Database, settle
 from services.runtime.vault import Vault
 from services.runtime.web.idempotency import Command
 from services.runtime.web.problems import Problem
@@ -49,6 +49,7 @@ class Answers:
             return None
         if row["request_hash"] != self._mark_of(command):
             raise Problem("idempotency-key-reused")
+        await settle(self._database.pool)
         return msgspec.json.decode(
             self._vault.decrypt(_PURPOSE, row["answer"], command.id.encode()), type=kind
         )

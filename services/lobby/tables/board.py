@@ -81,6 +81,10 @@ class Board:
         self._database = database
         self._changed = asyncio.Event()
 
+    async def forget(self, connection: Connection[Any]) -> None:
+        """Empty the board."""
+        await connection.execute("DELETE FROM macao_lobby.tables")
+
     async def apply(self, connection: Connection[Any], batch: list[Recorded]) -> None:
         """Bring the board forward by a page of the log; for the subscription."""
         tables: dict[str, tuple[Table, int]] = {}

@@ -48,11 +48,15 @@ class TableStreams:
         self._log = log
         self._clock = clock
         self._remembered: OrderedDict[str, Loaded] = OrderedDict()
+        self._connections = log.connections
 
     async def load(self, table: str) -> Loaded | None:
         """Return a table with everything written so far, or None if there is none of that id."""
         if not is_id(TABLE, table):
             return None
+        if self._connections != self._log.connections:
+            self._connections = self._log.connections
+            self._remembered.clear()  # another server may answer by now, and not have all that was seen on the old one
         loaded = await self._read_on(table, self._remembered.get(table))
         if loaded is not None:
             self._remembered[table] = loaded

@@ -130,6 +130,11 @@ class Coalescer:
             ticket.fail(LogUnavailableError("the service stopped before this was written"))
         await self._disconnect()
 
+    @property
+    def connections(self) -> int:
+        """How many connections the writers have needed so far."""
+        return sum(writer.connections for writer in self._writers)
+
     async def append(self, item: Append) -> Outcome:
         """Queue an append and wait for its outcome; see ``EventLog.append``."""
         if self._closing:

@@ -83,6 +83,12 @@ def in_order(rows: list[Record], count: int) -> list[Record]:
     return rows if not rows or rows[0][1] == "appended" else sorted(rows, key=itemgetter(0))
 
 
+def only_found(rows: list[Record]) -> bool:
+    """Say whether an answer of ``append_many`` is about earlier commits alone: nothing was committed with it."""
+    # Refused items come first, so a look at one row is enough where nothing was refused.
+    return bool(rows) and rows[0][1] != "appended" and all(row[1] != "appended" for row in rows)
+
+
 def to_outcome(row: Record) -> Outcome:
     """Read one line of ``append_many``'s answer."""
     _item, outcome, version, digest, position, answer = row

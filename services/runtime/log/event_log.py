@@ -11,7 +11,7 @@ from services.contracts.envelope import Head, Recorded
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.bus import Bell
 from services.runtime.connection import AnyConnection
-from services.runtime.database import Database
+from services.runtime.database import Database, settle
 from services.runtime.log import codec
 from services.runtime.log.coalescer import Coalescer
 from services.runtime.log.counts import AppendCounts
@@ -88,6 +88,11 @@ class EventLog:
     async def __aexit__(self, *_: object) -> None:
         await self._coalescer.close()
 
+    @property
+    def connections(self) -> int:
+        """How many connections its writers have needed so far. More than before: it may be another server by now."""
+        return self._coalescer.connections
+
     async def append(self, item: Append) -> Outcome:
         """Append one command's events, gathered with what others append at the same time.
 
@@ -104,7 +109,10 @@ class EventLog:
     async def find_command(self, command: str) -> Command | None:
         """Return a committed command with the answer that it got, or None."""
         row = await self._database.pool.fetchrow(self._command_sql, command)
-        return None if row is None else codec.to_command(row)
+        if row is None:
+            return None
+        await settle(self._database.pool)  # whoever asks is about to say that it was done
+        return codec.to_command(row)
 
     async def head_of(self, stream: str) -> Head | None:
         """Return the end of a stream, or None if there is no such stream."""

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from asyncpg import Connection, Record
 from asyncpg.prepared_stmt import PreparedStatement
 
-from services.runtime.database import connection_broke, hang_up
+from services.runtime.database import connection_broke, hang_up, settle
 from services.runtime.log import codec
 from services.runtime.log.lanes import Ticket
 
@@ -31,6 +31,9 @@ class Writer:
     Args:
         connect: opens the connection; its argument says what for.
         schema: the schema of the log.
+
+    Attributes:
+        connections: how many it has needed so far.
     """
 
     def __init__(self, connect: Connect, schema: str) -> None:
@@ -39,6 +42,7 @@ class Writer:
         self._sql = f"SELECT * FROM {schema}.append_many({numbers})"  # noqa: S608 - the schema's name is ours
         self._connection: Connection[Any] | None = None
         self._statement: PreparedStatement[Record] | None = None
+        self.connections = 0
 
     async def open(self) -> PreparedStatement[Record]:
         """Connect and prepare.
@@ -48,6 +52,7 @@ class Writer:
         """
         if self._connection is None:
             self._connection = await self._connect("writer")
+            self.connections += 1
         self._statement = await self._connection.prepare(self._sql)
         return self._statement
 
@@ -72,6 +77,9 @@ class Writer:
                 statement = self._statement or await self.open()
                 arguments = codec.to_arguments([ticket.item for ticket in batch])
                 rows = await statement.fetch(*arguments, timeout=STATEMENT_SECONDS)
+                if codec.only_found(rows) and self._connection is not None:
+                    async with asyncio.timeout(STATEMENT_SECONDS):
+                        await settle(self._connection)
                 return codec.in_order(rows, len(batch))
             except Exception as error:
                 if not connection_broke(error):

@@ -1,4 +1,4 @@
-"""Checkpoints kept outside the database: a file to which each is appended, and synced, before anybody gets to see it.
+"""Checkpoints and losses, kept outside the database: each is appended to a file, and synced, before anybody sees it.
 
 Whoever can rewrite the database, chain and tree and all, has not rewritten this file with it. So it belongs on another
 disk or machine than the database, and into the backup.
@@ -15,16 +15,28 @@ import msgspec
 from msgspec import Struct
 
 from services.contracts.checkpoint import Checkpoint
+from services.contracts.loss import Loss
 
 LINE_BYTES_MAX: Final = 4096
-"""Longer than any checkpoint."""
+"""Longer than any checkpoint or loss."""
+
+LOSS_LINE: Final = b'{"loss":'
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(Checkpoint).decode
 
 
+class LossLine(Struct, frozen=True, forbid_unknown_fields=True):
+    """The line that a loss stands in."""
+
+    loss: Loss
+
+
+_decode_loss: Final = msgspec.json.Decoder(LossLine).decode
+
+
 class UnreadableLine(Struct, frozen=True):
-    """A whole line of the file that is no checkpoint.
+    """A whole line of the file that is neither checkpoint nor loss.
 
     Attributes:
         line: which, from 1; 0 for the last one where lines were not counted.
@@ -45,8 +57,8 @@ class OutsideFile:
     def __init__(self, directory: Path, log: str) -> None:
         self.path: Final = directory / f"{log}.checkpoints.ndjson"
 
-    def prepare(self) -> Checkpoint | UnreadableLine | None:
-        """Make the file ready for appending, and return its last checkpoint.
+    def prepare(self) -> Checkpoint | Loss | UnreadableLine | None:
+        """Make the file ready for appending, and return what stands in its last line.
 
         A line without its end is what a crash left of an append that nobody was told of; it is cut off.
 
@@ -68,18 +80,18 @@ class OutsideFile:
         lines = tail[:whole].splitlines()
         return _read(lines[-1], 0) if lines else None
 
-    def append(self, checkpoint: Checkpoint) -> None:
-        """Append a checkpoint; it is on the disk when this returns.
+    def append(self, signed: Checkpoint | Loss) -> None:
+        """Append a line; it is on the disk when this returns.
 
         Raises:
             OSError: it could not be written.
         """
         with self.path.open("ab") as file:
-            file.write(_encode(checkpoint) + b"\n")
+            file.write(_encode(LossLine(signed) if isinstance(signed, Loss) else signed) + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
-    def read(self) -> Iterator[Checkpoint | UnreadableLine]:
+    def read(self) -> Iterator[Checkpoint | Loss | UnreadableLine]:
         """Yield every whole line, in the order in which they were written; nothing when there is no file.
 
         Raises:
@@ -99,9 +111,9 @@ class OutsideFile:
                     yield UnreadableLine(number, f"the line is longer than {LINE_BYTES_MAX} bytes")
 
 
-def _read(line: bytes, number: int) -> Checkpoint | UnreadableLine:
+def _read(line: bytes, number: int) -> Checkpoint | Loss | UnreadableLine:
     try:
-        return _decode(line)
+        return _decode_loss(line).loss if line.startswith(LOSS_LINE) else _decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         return UnreadableLine(number, f"this is no checkpoint: {error}")
 

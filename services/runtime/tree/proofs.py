@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from services.contracts.checkpoint import Checkpoint, Receipt
+from services.contracts.loss import Loss
 from services.contracts.merkle import Range, Subtree, consistency_ranges, inclusion_ranges
 from services.runtime.database import Database
 from services.runtime.log import EventLog
@@ -43,6 +44,10 @@ class LogProofs:
     async def checkpoints(self, after: int, limit: int) -> Sequence[Checkpoint]:
         """Return checkpoints of more than ``after`` events, by size, at most ``limit`` and ``CHECKPOINTS_MAX``."""
         return await self._store.checkpoints(self._database.pool, after, min(limit, CHECKPOINTS_MAX))
+
+    async def losses(self) -> list[Loss]:
+        """Return the losses that were declared, in their order."""
+        return await self._store.losses(self._database.pool)
 
     async def position_of(self, stream: str, version: int) -> int | None:
         """Return where in the log an event stands, None if there is no such event."""

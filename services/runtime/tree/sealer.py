@@ -23,9 +23,10 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry, Gauge
 
 from services.contracts.checkpoint import Checkpoint
+from services.contracts.loss import Loss, counts
 from services.runtime.bus import Bell, Ear
 from services.runtime.clock import Clock
-from services.runtime.database import Database, connection_broke, hang_up
+from services.runtime.database import Database, connection_broke, hang_up, settle
 from services.runtime.log import EventLog
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
@@ -105,7 +106,7 @@ class Sealer:
         self._events_max = settings.checkpoint_events
         self._seconds = settings.checkpoint_seconds
         self._poll_seconds = settings.poll_seconds
-        self._lock = int.from_bytes(sha256(f"{log.schema}\0sealer".encode()).digest()[:8], "big", signed=True)
+        self._lock = sealer_lock(log.schema)
         self._urgent = sorted(urgent)
         self._urgent_sql = (
             f"SELECT EXISTS (SELECT FROM {log.schema}.events"  # noqa: S608 - no value in it
@@ -114,6 +115,7 @@ class Sealer:
         self._edge = Edge()
         self._complete: list[Tile] = []
         self._signed: Checkpoint | None = None
+        self._not_before_ms = 0
         self._state = State.STANDBY
         self._last_error: str | None = None
         self._sealed_events = Gauge(
@@ -143,7 +145,8 @@ class Sealer:
                 self._contradictions.set(1)
                 _logger.critical(
                     "the log is not the one that was signed, nothing is sealed any more: %s."
-                    " For another database on purpose, name another MACAO_CHECKPOINT_DIRECTORY.",
+                    " For another database on purpose, name another MACAO_CHECKPOINT_DIRECTORY; if an end that was"
+                    " signed is lost for good, see macao accept-loss.",
                     error,
                 )
                 return
@@ -185,14 +188,23 @@ class Sealer:
             raise RewrittenError(
                 "the last checkpoint outside the database was changed: its signature is not right"
             )
+        losses = await self._store.losses(connection)
+        if isinstance(outside, Loss):
+            losses.append(outside)
+        if newest is not None and not counts(newest, losses):
+            newest = None
+        self._not_before_ms = max((loss.at_ms + 1 for loss in losses), default=0)
+        signed = [(loss.kept, loss.root) for loss in losses if loss.kept]
+        signed += [(one.size, one.root) for one in (newest, outside) if isinstance(one, Checkpoint)]
         try:
             self._edge, self._complete = await self._store.edge(connection), []
-            signed = [checkpoint for checkpoint in (newest, outside) if checkpoint is not None]
-            for checkpoint in sorted(signed, key=lambda each: each.size):
-                await self._find(connection, checkpoint)
+            for size, root in sorted(set(signed)):
+                await self._find(connection, size, root)
         except MissingNodeError as error:
             raise RewrittenError(str(error)) from error
-        if outside is not None and (newest is None or newest.size < outside.size):
+        if isinstance(outside, Loss):
+            pass  # what comes next outside is a checkpoint behind it
+        elif outside is not None and (newest is None or newest.size < outside.size):
             # Written outside, and then the process or the database went away: it was signed, so it is published.
             await self._publish(connection, outside)
             newest = outside
@@ -206,13 +218,12 @@ class Sealer:
         await self._flush(connection)  # tiles that somebody threw away: a checkpoint covers all of them
         self._signed = newest
 
-    async def _find(self, connection: Connection[Any], checkpoint: Checkpoint) -> None:
-        """See to it that the log still begins with what a checkpoint says.
+    async def _find(self, connection: Connection[Any], size: int, signed_root: str) -> None:
+        """See to it that the log still begins with so many events under a root that was signed.
 
         Raises:
             RewrittenError: it does not.
         """
-        size = checkpoint.size
         while self._edge.size < size and await self._grow(connection, size - self._edge.size):
             if len(self._complete) >= TILES_MAX:
                 await self._flush(connection)  # a checkpoint covers them
@@ -221,7 +232,7 @@ class Sealer:
                 f"a checkpoint of {size} events was signed, and the log has {self._edge.size}"
             )
         root = self._edge.root if self._edge.size == size else await self._store.root_at(connection, size)
-        if root.hex() != checkpoint.root:
+        if root.hex() != signed_root:
             raise RewrittenError(
                 f"of the first {size} events one at least is not what it was when the checkpoint over them was signed"
             )
@@ -263,7 +274,8 @@ class Sealer:
 
     async def _sign(self, connection: Connection[Any]) -> None:
         """Sign the tree as it is: first kept outside, then published."""
-        at_ms = max(self._clock.now_ms(), self._signed.at_ms if self._signed else 0)
+        await settle(connection)  # what is signed must not be lost when a standby takes over
+        at_ms = max(self._clock.now_ms(), self._signed.at_ms if self._signed else 0, self._not_before_ms)
         checkpoint = sign_checkpoint(self._keyring, self._store.log, self._edge.size, self._edge.root, at_ms)
         if self._outside is not None:
             await asyncio.to_thread(self._outside.append, checkpoint)
@@ -285,3 +297,8 @@ class Sealer:
         if self._complete:
             await self._store.write_tiles(connection, self._complete)
             self._complete = []
+
+
+def sealer_lock(schema: str) -> int:
+    """Return the key of the lock that whoever seals a log holds as long as its session lives."""
+    return int.from_bytes(sha256(f"{schema}\0sealer".encode()).digest()[:8], "big", signed=True)

@@ -9,6 +9,7 @@ from asyncpg import Connection, Pool, Record
 
 from services.contracts.base64url import base64url, from_base64url
 from services.contracts.checkpoint import Checkpoint
+from services.contracts.loss import Loss
 from services.contracts.merkle import Range, Subtree, joined, leaf_hash, subtrees
 from services.runtime.tree.tiles import HEIGHT, WIDTH, Edge, Tile, elements, over, place_of
 
@@ -16,6 +17,10 @@ from services.runtime.tree.tiles import HEIGHT, WIDTH, Edge, Tile, elements, ove
 Source: TypeAlias = "Connection[Any] | Pool[Any]"
 
 _CHECKPOINT: Final = "size, at_ms, root, key_id, public_key, signature"
+_LOSS: Final = "log, kept, root, lost, lost_root, at_ms, reason, key_id, public_key, signature"
+_COUNTS: Final = (
+    "NOT EXISTS (SELECT FROM macao_tree.losses AS l WHERE l.kept < c.size AND c.at_ms <= l.at_ms)"
+)
 
 
 class MissingNodeError(Exception):
@@ -126,9 +131,9 @@ class TreeStore:
         return await self.range_hash(source, (0, size))
 
     async def newest(self, source: Source) -> Checkpoint | None:
-        """Return the last checkpoint, None before the first."""
+        """Return the last checkpoint that counts, None before the first."""
         row = await source.fetchrow(
-            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints ORDER BY size DESC LIMIT 1"  # noqa: S608 - no value in it
+            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints AS c WHERE {_COUNTS} ORDER BY size DESC LIMIT 1"  # noqa: S608 - no value in it
         )
         return None if row is None else self._checkpoint(row)
 
@@ -138,16 +143,38 @@ class TreeStore:
         return found[0] if found else None
 
     async def checkpoints(self, source: Source, after: int, limit: int) -> Sequence[Checkpoint]:
-        """Return checkpoints of more than ``after`` events, by size."""
+        """Return checkpoints of more than ``after`` events, by size: those that no loss has made void."""
         rows = await source.fetch(
-            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints WHERE size > $1 ORDER BY size LIMIT $2",  # noqa: S608 - as above
+            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints AS c WHERE size > $1 AND {_COUNTS}"  # noqa: S608 - as above
+            " ORDER BY size LIMIT $2",
             after,
             limit,
         )
         return [self._checkpoint(row) for row in rows]
 
+    async def losses(self, source: Source) -> list[Loss]:
+        """Return the losses that were declared, in their order."""
+        rows = await source.fetch(
+            f"SELECT {_LOSS} FROM macao_tree.losses WHERE log = $1 ORDER BY at_ms",  # noqa: S608 - as above
+            self.log,
+        )
+        return [_loss(row) for row in rows]
+
+    async def write_loss(self, source: Source, loss: Loss) -> None:
+        """Write a loss, and throw away the tiles over what was lost. Wants the owner's rights."""
+        await source.execute(
+            f"INSERT INTO macao_tree.losses ({_LOSS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",  # noqa: S608 - as above
+            loss.log, loss.kept, bytes.fromhex(loss.root), loss.lost, bytes.fromhex(loss.lost_root), loss.at_ms,
+            loss.reason, loss.key_id, from_base64url(loss.public_key), from_base64url(loss.signature),
+        )  # fmt: skip
+        await source.execute(
+            "DELETE FROM macao_tree.tiles WHERE ((number + 1)::numeric * $2::numeric ^ (level + 1)) > $1",
+            loss.kept,
+            WIDTH,
+        )
+
     async def write_checkpoint(self, source: Source, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint; one of this size that is there already stays."""
+        """Write a checkpoint; it may stand there already."""
         await source.execute(
             f"INSERT INTO macao_tree.checkpoints ({_CHECKPOINT}) VALUES ($1, $2, $3, $4, $5, $6)"  # noqa: S608 - as above
             " ON CONFLICT DO NOTHING",
@@ -173,3 +200,11 @@ class TreeStore:
         if len(rows) != end - begin:
             raise MissingNodeError(f"of the tiles {begin} to {end - 1} at level {level} some are missing")
         return [row[0] for row in rows]
+
+
+def _loss(row: Record) -> Loss:
+    log, kept, root, lost, lost_root, at_ms, reason, key_id, public_key, signature = row
+    return Loss(
+        log=log, kept=kept, root=root.hex(), lost=lost, lost_root=lost_root.hex(), at_ms=at_ms, reason=reason,
+        key_id=key_id, public_key=base64url(public_key), signature=base64url(signature),
+    )  # fmt: skip

@@ -98,6 +98,7 @@ _AWAY: Final = (
     postgres.PostgresConnectionError,
     postgres.OperatorInterventionError,
     postgres.InsufficientResourcesError,
+    postgres.ReadOnlySQLTransactionError,
     postgres.InternalClientError,
     postgres.InterfaceError,
 )

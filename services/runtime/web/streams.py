@@ -104,6 +104,7 @@ class StreamHub:
         self.open = 0
         self._open_by: Counter[str] = Counter()
         self._recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
+        self._connections = platform.log.connections
         self._followers: dict[str, set[_Follower]] = {}
         self._heads: dict[str, int] = {}
 
@@ -144,6 +145,9 @@ class StreamHub:
 
     async def frames(self, source: Source, after: int) -> Sequence[Frame]:
         """Return ``source.frames(after)``, read and encoded once for all who ask at the same time."""
+        if self._connections != self._platform.log.connections:
+            self._connections = self._platform.log.connections
+            self._recent.clear()  # another server may answer by now
         key = (source.stream, source.audience)
         recent = self._recent.get(key)
         if recent is None:
