@@ -19,7 +19,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     Attributes:
         database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``.
-        redis_url: Redis 7 or Valkey, as ``redis://:password@host:port/0``; empty: no doorbell, readers poll.
+        redis_url: Redis 7 or Valkey: one, Sentinel or a cluster (``redis_url.py``); empty: no doorbell, readers poll.
         secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
         host: the address to listen on.
         port: the TCP port to listen on.
