@@ -19,6 +19,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     Attributes:
         database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``.
+        log_servers: PostgreSQL servers for further logs, as ``a=postgresql://… b=postgresql://…``; empty: none.
         redis_url: Redis 7 or Valkey: one, Sentinel or a cluster (``redis_url.py``); empty: no doorbell, readers poll.
         secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
         host: the address to listen on.
@@ -51,6 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
 
     database_url: str
+    log_servers: str = ""
     redis_url: str = ""
     secret_key: str
     host: str = "127.0.0.1"

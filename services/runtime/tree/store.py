@@ -9,6 +9,7 @@ from asyncpg import Connection, Pool, Record
 
 from services.contracts.base64url import base64url, from_base64url
 from services.contracts.checkpoint import Checkpoint
+from services.contracts.ids import DEFAULT_LOG
 from services.contracts.merkle import Range, Subtree, joined, leaf_hash, subtrees
 from services.runtime.tree.tiles import HEIGHT, WIDTH, Edge, Tile, elements, over, place_of
 
@@ -16,6 +17,11 @@ from services.runtime.tree.tiles import HEIGHT, WIDTH, Edge, Tile, elements, ove
 Source: TypeAlias = "Connection[Any] | Pool[Any]"
 
 _CHECKPOINT: Final = "size, at_ms, root, key_id, public_key, signature"
+
+
+def tree_schema_of(log: str) -> str:
+    """Name the schema that the tree over a log lives in, beside the log."""
+    return "macao_tree" if log == DEFAULT_LOG else f"macao_tree_{log}"
 
 
 class MissingNodeError(Exception):
@@ -46,6 +52,7 @@ class TreeStore:
 
     def __init__(self, log: str, schema: str) -> None:
         self.log: Final = log
+        self._tree = tree_schema_of(log)
         self._leaves_sql = (
             f"SELECT position, stream, version, hash FROM {schema}.events"  # noqa: S608 - no value in it
             " WHERE position > $1 ORDER BY position LIMIT $2"
@@ -64,7 +71,7 @@ class TreeStore:
     async def write_tiles(self, source: Source, tiles: Iterable[Tile]) -> None:
         """Write complete tiles. Those that stand there already are kept: they are the same, or an audit finds them."""
         await source.executemany(
-            "INSERT INTO macao_tree.tiles (level, number, root, hashes) VALUES ($1, $2, $3, $4)"
+            f"INSERT INTO {self._tree}.tiles (level, number, root, hashes) VALUES ($1, $2, $3, $4)"  # noqa: S608 - as above
             " ON CONFLICT DO NOTHING",
             list(tiles),
         )
@@ -76,7 +83,7 @@ class TreeStore:
             MissingNodeError: a tile is missing in between.
         """
         tiles: int = await source.fetchval(
-            "SELECT coalesce(max(number) + 1, 0) FROM macao_tree.tiles WHERE level = 0"
+            f"SELECT coalesce(max(number) + 1, 0) FROM {self._tree}.tiles WHERE level = 0"  # noqa: S608 - as above
         )
         levels: list[list[bytes]] = [[]]
         below = tiles
@@ -89,7 +96,7 @@ class TreeStore:
     async def tile(self, source: Source, level: int, number: int) -> Tile | None:
         """Return a complete tile, None if it is not there."""
         row = await source.fetchrow(
-            "SELECT level, number, root, hashes FROM macao_tree.tiles WHERE level = $1 AND number = $2",
+            f"SELECT level, number, root, hashes FROM {self._tree}.tiles WHERE level = $1 AND number = $2",  # noqa: S608 - as above
             level,
             number,
         )
@@ -128,7 +135,7 @@ class TreeStore:
     async def newest(self, source: Source) -> Checkpoint | None:
         """Return the last checkpoint, None before the first."""
         row = await source.fetchrow(
-            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints ORDER BY size DESC LIMIT 1"  # noqa: S608 - no value in it
+            f"SELECT {_CHECKPOINT} FROM {self._tree}.checkpoints ORDER BY size DESC LIMIT 1"  # noqa: S608 - no value in it
         )
         return None if row is None else self._checkpoint(row)
 
@@ -140,7 +147,7 @@ class TreeStore:
     async def checkpoints(self, source: Source, after: int, limit: int) -> Sequence[Checkpoint]:
         """Return checkpoints of more than ``after`` events, by size."""
         rows = await source.fetch(
-            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints WHERE size > $1 ORDER BY size LIMIT $2",  # noqa: S608 - as above
+            f"SELECT {_CHECKPOINT} FROM {self._tree}.checkpoints WHERE size > $1 ORDER BY size LIMIT $2",  # noqa: S608 - as above
             after,
             limit,
         )
@@ -149,7 +156,7 @@ class TreeStore:
     async def write_checkpoint(self, source: Source, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; one of this size that is there already stays."""
         await source.execute(
-            f"INSERT INTO macao_tree.checkpoints ({_CHECKPOINT}) VALUES ($1, $2, $3, $4, $5, $6)"  # noqa: S608 - as above
+            f"INSERT INTO {self._tree}.checkpoints ({_CHECKPOINT}) VALUES ($1, $2, $3, $4, $5, $6)"  # noqa: S608 - as above
             " ON CONFLICT DO NOTHING",
             checkpoint.size, checkpoint.at_ms, bytes.fromhex(checkpoint.root), checkpoint.key_id,
             from_base64url(checkpoint.public_key), from_base64url(checkpoint.signature),
@@ -165,7 +172,7 @@ class TreeStore:
     async def _roots(self, source: Source, level: int, begin: int, end: int) -> list[bytes]:
         """Return the roots of neighbouring tiles: elements of the tile one level up, complete or not."""
         rows = await source.fetch(
-            "SELECT root FROM macao_tree.tiles WHERE level = $1 AND number >= $2 AND number < $3 ORDER BY number",
+            f"SELECT root FROM {self._tree}.tiles WHERE level = $1 AND number >= $2 AND number < $3 ORDER BY number",  # noqa: S608
             level,
             begin,
             end,
