@@ -21,6 +21,8 @@ import httpx
 import pytest
 from msgspec import Struct
 
+from services.cli.auditing import Report
+from services.cli.auditing.logs import audit_logs, audit_match_anywhere
 from services.cli.embedded import EmbeddedPostgres
 from services.contracts.ids import log_of
 from services.engine.app import service as engine
@@ -189,10 +191,13 @@ async def test_matches_on_three_servers_make_one_leaderboard_and_a_log_moves_und
         f"{slowest[True] * 1000:.0f} ms, of any other {slowest[False] * 1000:.0f} ms"
     )
     assert set(spread) <= {"main", "north", "south"}
-    assert len(spread) > 1  # by chance: of a thousand all three have their third, of eighteen two at the least
+    assert (
+        len(spread) > 1
+    )  # by chance: of a thousand all three have their third, of eighteen two at the least
     await check_matches(place, played)
     await check_one_board(place)
     await check_servers(place, played)
+    await check_audit(place, played)
 
 
 async def check_matches(place: Place, played: list[Played]) -> None:
@@ -252,3 +257,28 @@ async def check_servers(place: Place, played: list[Played]) -> None:
         streams = await connection.fetchval(f"SELECT count(*) FROM {schema}.streams WHERE kind = 'm'")
         assert streams == expected[log]
         await connection.close()
+
+
+async def check_audit(place: Place, played: list[Played]) -> None:
+    """The audit of everything finds every log where it lives, and what is published of each is about that log."""
+    findings: list[Any] = []
+    report = Report(findings.append)
+    home = await asyncpg.connect(place.sites.url("main"))
+    await audit_logs(home, place.sites, CATALOGUE, report)
+    assert not findings
+    assert report.tally.matches == MATCHES
+    for one in played[:3]:
+        alone = Report(findings.append)
+        assert await audit_match_anywhere(home, place.sites, CATALOGUE, one.match, alone)
+        log, version = log_of(one.match), one.versions[-1]
+        newest = await place.ask("GET", f"/log/checkpoint?log={log}")
+        assert newest["log"] == log
+        proof = await place.ask("GET", f"/log/proofs/inclusion?match={one.match}&version={version}")
+        assert proof["size"] == newest["size"]
+        again = f"/log/proofs/inclusion?position={proof['position']}&size={proof['size']}&log={log}"
+        assert await place.ask("GET", again) == proof
+    assert not findings
+    await home.close()
+    for path in ("checkpoint?", "checkpoints?", "proofs/consistency?first=1&second=2&"):
+        answer = await place.http.get(f"/v1/log/{path}log=nowhere")
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
