@@ -16,6 +16,7 @@ from services.engine.bots.player import BotPlayer
 from services.engine.bots.roster import Roster
 from services.engine.bots.runner import Runner
 from services.engine.bots.thinking import Thinking
+from services.engine.clocks.absences import Absences
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
 from services.engine.disputes.cases import Cases
@@ -71,7 +72,8 @@ def service(platform: Platform) -> Service:
     cases = Cases(platform, views, writer, CATALOGUE, commands, pulse)
     reveals = Reveals(platform.vault, platform.log)
     deadlines = Deadlines(live)
-    ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
+    absences = Absences(platform.log, platform.clock)
+    ticker = Ticker(platform.database, pulse, moves, platform.clock, counts, absences)
     subscriptions = [
         Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
         for one in (reveals, deadlines, Roster(), docket)

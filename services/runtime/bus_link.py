@@ -16,7 +16,6 @@ from msgspec import Struct
 from redis.asyncio.client import PubSub
 
 from services.runtime.redis_site import UNREACHABLE, RedisSite
-
 from services.runtime.tasks import end
 
 _logger: Final = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,15 +29,20 @@ from services.runtime.logs.place import LogDatabase
 from services.runtime.logs.servers import MAIN, ServerAwayError, Servers
 from services.runtime.logs.taking import Taker
 from services.runtime.settings import SettingsError
+from services.runtime.tasks import end
 
 UNKNOWN_SECONDS: Final = 0.2
 """How often at most the list of logs is read because somebody names one that is not in it."""
+
+LOOK_SECONDS: Final = 1.0
+"""How long a log may take to answer who only wants to know how things are."""
 
 APART_POOL_MAX: Final = 3
 """Connections of a log that is read apart: no more than a pool has at least."""
 
 _LIST: Final = "SELECT name, server, opens FROM macao_runtime.logs ORDER BY name"
 _ALONE: Final = "NOT EXISTS (SELECT FROM macao_runtime.logs WHERE name <> 'main')"
+T = TypeVar("T")
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -92,6 +97,7 @@ class SpreadLog(EventLog):
         self._opening = asyncio.Lock()
         self._asking = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+        self._asked: set[asyncio.Task[Any]] = set()
         # Once there are several, the order of the main log alone is nobody's any more: not for a moment.
         self._all_sql = self._all_sql.replace("WHERE position > $1", f"WHERE position > $1 AND {_ALONE}")
         self._end_sql = self._end_sql.replace("WHERE position <= $1", f"WHERE position <= $1 AND {_ALONE}")
@@ -112,14 +118,15 @@ class SpreadLog(EventLog):
             await self._shut()
             raise
         if self._writes:
-            self._tasks = [asyncio.create_task(self._watch(), name="logs")]
+            self._tasks = [
+                asyncio.create_task(self._watch(), name="logs"),
+                asyncio.create_task(self._reach(), name="logs-reach"),
+            ]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*tasks, *self._asked)
         await self._shut()
 
     @property
@@ -184,12 +191,8 @@ class SpreadLog(EventLog):
             part = self._others.get(log)
             if part is None:
                 continue
-            try:
-                heads |= await part.log.heads_of(of_log)
-            except Exception as error:
-                if not connection_broke(error):
-                    raise
-                _logger.warning("the log %s could not be looked at: %r", log, error)
+            nothing: dict[str, int] = {}
+            heads |= await self._or_else(part.log.heads_of(of_log), nothing)
         return heads
 
     async def read_stream(
@@ -264,7 +267,7 @@ class SpreadLog(EventLog):
         for stretch in await stretches_after(connection, position, 1):
             part = self if stretch.log == self.name else await self._part_named(stretch.log)
             waiting.append((part, stretch.log_position))
-        ages = [await _age_of(part, at) for part, at in waiting]
+        ages = await asyncio.gather(*(self._or_else(part.age_of(at), 0.0) for part, at in waiting))
         return Lag(sum(end for _, _, end in ends), max(ages, default=0.0))
 
     async def _gather(self, stretches: list[Stretch]) -> list[Recorded]:
@@ -296,17 +299,29 @@ class SpreadLog(EventLog):
 
     async def _ends(self, source: Source) -> list[tuple[EventLog, int, int]]:
         """Return of each log how far it is in the order, and where it ends; of one that is away, the same twice."""
-        found: list[tuple[EventLog, int, int]] = []
         begun = {one.log: one.position for one in await taken(source)}
-        for part in self.parts:
-            before = end = begun.get(part.name, 0)
-            try:
-                end = await part.tail()
-            except Exception as error:
-                if not connection_broke(error):
-                    raise
-            found.append((part, before, max(before, end)))
-        return found
+        parts = [(part, begun.get(part.name, 0)) for part in self.parts]
+        ends = await asyncio.gather(*(self._or_else(part.tail(), before) for part, before in parts))
+        return [(part, before, max(before, end)) for (part, before), end in zip(parts, ends, strict=True)]
+
+    async def _or_else(self, asked: Coroutine[Any, Any, T], otherwise: T) -> T:
+        """Return what a log answers, and something else where it is away; nobody who only looks waits for long.
+
+        What was asked is not cancelled: the driver would wait for the same server to confirm that.
+        """
+        task = asyncio.create_task(asked)
+        self._asked.add(task)
+        task.add_done_callback(self._asked.discard)
+        await asyncio.wait({task}, timeout=LOOK_SECONDS)
+        if not task.done():
+            task.add_done_callback(_forget)
+            return otherwise
+        error = task.exception()
+        if error is None:
+            return task.result()
+        if not connection_broke(error):
+            raise error
+        return otherwise
 
     async def _part(self, stream: str) -> EventLog | None:
         """Return the log that a stream lives in, None if there is none of that name."""
@@ -407,13 +422,17 @@ class SpreadLog(EventLog):
                 await asyncio.sleep(self.database.settings.poll_seconds)
                 try:
                     await self._read_list()
-                    await self._open_parts()
                 except Exception as error:  # noqa: BLE001 - the database may be away for a while; looking goes on
                     _logger.warning("the list of logs could not be read: %r", error)
         finally:
             if taking is not None:
-                taking.cancel()
-                await asyncio.gather(taking, return_exceptions=True)
+                await end(taking)
+
+    async def _reach(self) -> None:
+        """Try to reach what is away, however long each attempt takes."""
+        while True:
+            await asyncio.sleep(self.database.settings.poll_seconds)
+            await self._open_parts()
 
     async def _shut(self) -> None:
         for part in self._others.values():
@@ -426,11 +445,6 @@ class SpreadLog(EventLog):
         await self._servers.close()
 
 
-async def _age_of(part: EventLog, position: int) -> float:
-    """Return the age of an event in its log in seconds, 0 where that cannot be asked."""
-    try:
-        return await part.age_of(position)
-    except Exception as error:
-        if not connection_broke(error):
-            raise
-        return 0.0
+def _forget(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()

@@ -34,6 +34,8 @@ STRETCH_MAX: Final = 1_000
 """The most events of one stretch: how long the others wait for a log that has a heap."""
 PAUSE_SECONDS: Final = 0.01
 """How long at least lies between two looks: under load stretches are longer, and not more."""
+LOOK_SECONDS: Final = 1.0
+"""How long a log may take to answer before it is left out."""
 STANDBY_SECONDS: Final = 1.0
 BACKOFF_FIRST_SECONDS: Final = 0.05
 BACKOFF_LAST_SECONDS: Final = 2.0
@@ -95,19 +97,24 @@ class Taker:
         self._told = told
         self._lost: set[str] = set()
         self._away: set[str] = set()
+        self._looking: dict[str, asyncio.Task[tuple[int, bytes] | None]] = {}
 
     async def run(self) -> None:
         """Work until cancelled; a database that is away is waited for."""
         pause_seconds = BACKOFF_FIRST_SECONDS
-        while True:
-            try:
-                await self._lead()
-            except Exception as error:
-                if not connection_broke(error):
-                    raise
-                _logger.warning("the reading order is not led by this process any more: %r", error)
-            await asyncio.sleep(pause_seconds)
-            pause_seconds = min(pause_seconds * 2, BACKOFF_LAST_SECONDS)
+        try:
+            while True:
+                try:
+                    await self._lead()
+                except Exception as error:
+                    if not connection_broke(error):
+                        raise
+                    _logger.warning("the reading order is not led by this process any more: %r", error)
+                await asyncio.sleep(pause_seconds)
+                pause_seconds = min(pause_seconds * 2, BACKOFF_LAST_SECONDS)
+        finally:
+            for look in self._looking.values():
+                look.cancel()
 
     async def _lead(self) -> None:
         connection = await self._database.connect("reading order")
@@ -145,16 +152,24 @@ class Taker:
     async def _look(self, part: EventLog, before: Taken) -> Found | None:
         """Return what a log has behind what was taken of it; None for nothing, or where it cannot be had."""
         name = part.name
-        try:
-            end = await part.end_after(before.position, before.hash, STRETCH_MAX)
-        except Exception as error:
+        look = self._looking.pop(name, None)
+        if look is None:
+            look = asyncio.create_task(part.end_after(before.position, before.hash, STRETCH_MAX))
+        await asyncio.wait({look}, timeout=LOOK_SECONDS)
+        if not look.done():
+            self._looking[name] = (
+                look  # the others do not wait for it; it is asked no second time before it answers
+            )
+            self._is_away(name, f"no answer in {LOOK_SECONDS} s")
+            return None
+        error = look.exception()
+        if error is not None:
             if not connection_broke(error):
-                raise
-            if name not in self._away:
-                self._away.add(name)
-                _logger.warning("the log %s cannot be read, the others are read on: %r", name, error)
+                raise error
+            self._is_away(name, repr(error))
             return None
         self._away.discard(name)
+        end = look.result()
         if end is None:
             if name not in self._lost:
                 self._lost.add(name)
@@ -169,5 +184,12 @@ class Taker:
             self._lost.discard(name)
             self._told(name, False)
         position, digest = end
-        events = position - before.position
+        events = (
+            position - before.position
+        )  # a late answer that does not fit any more is refused by the statement
         return Found(name, position, digest, events=events) if events else None
+
+    def _is_away(self, name: str, why: str) -> None:
+        if name not in self._away:
+            self._away.add(name)
+            _logger.warning("the log %s cannot be read, the others are read on: %s", name, why)

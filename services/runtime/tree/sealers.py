@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock
 from services.runtime.log import EventLog
+from services.runtime.tasks import end
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree.sealer import Sealer, SealerGauges
 
@@ -46,6 +47,4 @@ class Sealers:
                         working[part.name] = asyncio.create_task(sealer.run(), name=f"sealer-{part.name}")
                 await asyncio.sleep(self._log.database.settings.poll_seconds)
         finally:
-            for task in working.values():
-                task.cancel()
-            await asyncio.gather(*working.values(), return_exceptions=True)
+            await end(*working.values())
