@@ -240,12 +240,13 @@ class Mover:
     async def _copy_tree(self, source: Connection[Any], target: Connection[Any]) -> None:
         """Copy what was signed, and the tiles, as far as they are missing."""
         tree = self._tree
-        newest_sql = f"SELECT coalesce(max(size), 0) FROM {tree}.checkpoints"  # noqa: S608 - our name
+        newest_sql = f"SELECT at_ms, size FROM {tree}.checkpoints ORDER BY at_ms DESC, size DESC LIMIT 1"  # noqa: S608 - our name
         last_sql = f"SELECT coalesce(max(number), -1) FROM {tree}.tiles WHERE level = $1"  # noqa: S608 - as above
         levels_sql = f"SELECT DISTINCT level FROM {tree}.tiles"  # noqa: S608 - as above
         async with target.transaction():
-            newest = await target.fetchval(newest_sql)
-            checkpoints = f"SELECT * FROM {tree}.checkpoints WHERE size > {newest} ORDER BY size"  # noqa: S608 - a number
+            at_ms, size = await target.fetchrow(newest_sql) or (0, 0)
+            newer = f"(at_ms, size) > ({at_ms}, {size})"
+            checkpoints = f"SELECT * FROM {tree}.checkpoints WHERE {newer} ORDER BY at_ms, size"  # noqa: S608 - numbers
             await _pipe(source, target, tree, "checkpoints", checkpoints)
             for (level,) in await source.fetch(levels_sql):
                 known = await target.fetchval(last_sql, level)
