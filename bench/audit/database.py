@@ -85,7 +85,7 @@ async def seal(url: str, events: int, directory: Path) -> float:
         clock = SystemClock()
         keyring = Keyring(database, Vault(SECRET_KEY, system_entropy), clock, system_entropy)
         await keyring.open()
-        sealer = Sealer(database, log, None, keyring, clock)
+        sealer = Sealer(log, None, keyring, clock)
         begun = time.perf_counter()
         sealing = asyncio.create_task(sealer.run())
         sealed = "SELECT coalesce(max(size), 0) FROM macao_tree.checkpoints"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,12 +18,16 @@ from services.projections.rebuilding import BusyError, RebuildError, Rebuilding,
 from services.projections.rebuilds import Purpose, Reason, Rebuild, Rebuilds
 from services.runtime.database import Database, hang_up
 from services.runtime.log import EventLog
-from services.runtime.settings import Settings
+from services.runtime.logs import SpreadLog
+from services.runtime.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from services.projections.projection import Projection
+
+POOL_MAX: Final = 3
+"""Connections of a command; it reads of several logs at a time, if there are any."""
 
 WATCH_SECONDS: Final = 0.25
 """How often it is looked how far a rebuild has come that another process does."""
@@ -32,15 +37,18 @@ class Desk:
     """An operator's place at a database.
 
     Attributes:
-        database: not opened: connections are made one by one.
+        database: where the projections are.
         connection: one for whatever is short.
+        log: all logs.
     """
 
-    def __init__(self, url: str, connection: asyncpg.Connection[Any], database: Database) -> None:
+    def __init__(
+        self, url: str, connection: asyncpg.Connection[Any], database: Database, log: EventLog
+    ) -> None:
         self.url: Final = url
         self.connection: Final = connection
         self.database: Final = database
-        self.log: Final = EventLog(database)
+        self.log: Final = log
         self.rebuilds: Final = Rebuilds(self.log.schema)
 
 
@@ -51,13 +59,19 @@ async def desk(url: str) -> AsyncIterator[Desk]:
     Raises:
         Advice: the database cannot be reached, or holds nothing of ours.
     """
-    database = Database(Settings(database_url=url, secret_key=""))  # nothing here is encrypted
+    servers = os.environ.get("MACAO_LOG_SERVERS", "")
+    database = Database(
+        Settings(database_url=url, log_servers=servers, secret_key="", database_pool_max=POOL_MAX)
+    )  # nothing here is encrypted
     try:
         connection = await database.connect("operator")
     except (OSError, asyncpg.PostgresError) as error:
         raise Advice(f"the database cannot be reached: {error}") from error
     try:
-        yield Desk(url, connection, database)
+        async with database, SpreadLog(database, writes=False) as log:
+            yield Desk(url, connection, database, log)
+    except SettingsError as error:
+        raise Advice(f"{error}.") from error
     except (
         asyncpg.UndefinedTableError,
         asyncpg.UndefinedColumnError,

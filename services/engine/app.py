@@ -16,6 +16,7 @@ from services.engine.bots.player import BotPlayer
 from services.engine.bots.roster import Roster
 from services.engine.bots.runner import Runner
 from services.engine.bots.thinking import Thinking
+from services.engine.clocks.absences import Absences
 from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
 from services.engine.disputes.cases import Cases
@@ -38,7 +39,7 @@ from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.service import Service
 from services.runtime.subscription import Subscription
 from services.runtime.tasks import end
-from services.runtime.tree import LogProofs, Sealer
+from services.runtime.tree import LogProofs, Sealers
 
 if TYPE_CHECKING:
     from services.runtime.platform import Platform
@@ -52,14 +53,16 @@ HOLDER_BYTES: Final = 8
 
 def service(platform: Platform) -> Service:
     """Build the engine over a platform that is not open yet."""
-    commitments = Commitments(platform.database, platform.vault, platform.clock, platform.entropy)
+    commitments = Commitments(
+        platform.database, platform.vault, platform.clock, platform.entropy, platform.log.log_for
+    )
     live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy)
     counts = Counts(platform.registry)
     moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock, counts)
     pulse = Pulse(platform.database, platform.clock)
     positions = Positions(platform.log, CATALOGUE)
     views = Views(platform.log, live, positions, platform.players, pulse, platform.clock)
-    proofs = LogProofs(platform.database, platform.log)
+    proofs = LogProofs(platform.log)
     writer = Records(platform.log, commitments, platform.tokens, proofs)
     docket = Docket(platform.database)
     commands = CommandLog(
@@ -67,9 +70,10 @@ def service(platform: Platform) -> Service:
     )
     court = Court(platform.log, docket, commands, views, moves, platform.clock, platform.entropy)
     cases = Cases(platform, views, writer, CATALOGUE, commands, pulse)
-    reveals = Reveals(platform.vault, platform.log.schema)
+    reveals = Reveals(platform.vault, platform.log)
     deadlines = Deadlines(live)
-    ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
+    absences = Absences(platform.log, platform.clock)
+    ticker = Ticker(platform.database, pulse, moves, platform.clock, counts, absences)
     subscriptions = [
         Subscription(
             platform.database,
@@ -92,8 +96,7 @@ def service(platform: Platform) -> Service:
     runner = Runner(
         Leases(platform.database, platform.entropy(HOLDER_BYTES).hex()), platform.bell, bot_player
     )
-    sealer = Sealer(
-        platform.database,
+    sealers = Sealers(
         platform.log,
         platform.bell,
         platform.tokens.keyring,
@@ -118,7 +121,7 @@ def service(platform: Platform) -> Service:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealer.run]
+        runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealers.run]
         runs += [commands.run, court.run]
         if platform.settings.bots:
             runs.append(runner.run)

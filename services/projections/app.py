@@ -74,7 +74,7 @@ def service(platform: Platform) -> Service:
         # One that is behind, leaves a stream out or is being built anew still answers, from what it has. One that has
         # stopped shows what was, for ever: readers are better off elsewhere.
         async with platform.database.pool.acquire() as connection:
-            found = [await health_of(connection, platform.log.schema, one) for one in projections]
+            found = [await health_of(connection, platform.log, one) for one in projections]
         remarks = "; ".join(health.remark for health in found if health.remark)
         if any(health.state == "stopped" for health in found):
             raise NotReadyError(remarks)

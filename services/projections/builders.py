@@ -77,7 +77,10 @@ class Builders:
             self._switched(projection, outcome.position)
 
     def _in_a_loop_of_its_own(self, projection: Projection, purpose: Purpose) -> Outcome:
-        rebuilding = Rebuilding(
-            self._platform.database, self._platform.log, projection, purpose, stopping=self._stopping.is_set
-        )
-        return asyncio.run(rebuilding.run())
+        async def build() -> Outcome:
+            async with self._platform.log.apart() as log:
+                return await Rebuilding(
+                    self._platform.database, log, projection, purpose, stopping=self._stopping.is_set
+                ).run()
+
+        return asyncio.run(build())

@@ -52,7 +52,7 @@ class ProjectionGauges:
         """Read how the projections are."""
         async with self._platform.database.pool.acquire() as connection:
             for projection in self._projections:
-                self._show(await health_of(connection, self._platform.log.schema, projection))
+                self._show(await health_of(connection, self._platform.log, projection))
 
     def _show(self, health: ProjectionHealth) -> None:
         name = health.name

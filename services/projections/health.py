@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,22 +11,20 @@ from services.projections.projection import Connection, Projection
 from services.projections.rebuilds import Rebuild, Rebuilds
 from services.projections.releasing import DeadLetter, dead_letters
 
+if TYPE_CHECKING:
+    from services.runtime.log import EventLog
+
 SILENT_SECONDS: Final = 15.0
 """A projection that nobody works on: its heartbeat is older than this. It beats every five seconds."""
 
 # Of several slices, the one that is furthest behind speaks for all.
 _SQL = """
 SELECT at.version, at.position, at.state, at.last_error, at.leader,
-    extract(epoch FROM clock_timestamp() - at.heartbeat_at)::float8 AS silent_seconds,
-    tail.position AS head,
-    coalesce(extract(epoch FROM clock_timestamp() - waiting.recorded_at), 0)::float8 AS lag_seconds
+    extract(epoch FROM clock_timestamp() - at.heartbeat_at)::float8 AS silent_seconds
 FROM {log}.subscriptions AS at
-CROSS JOIN (SELECT coalesce(max(position), 0) AS position FROM {log}.events) AS tail
-LEFT JOIN {log}.events AS waiting ON waiting.position = at.position + 1
 WHERE at.name = $1
 ORDER BY at.version DESC, at.state = 'running', at.position LIMIT 1
 """
-_HEAD = "SELECT coalesce(max(position), 0) FROM {log}.events"
 
 State = Literal["starting", "running", "silent", "stopped", "lost-tail"]
 
@@ -83,25 +81,27 @@ class ProjectionHealth(Struct, frozen=True):
         return f"{self.name}: {', '.join(remarks)}" if remarks else ""
 
 
-async def health_of(connection: Connection, schema: str, projection: Projection) -> ProjectionHealth:
+async def health_of(connection: Connection, log: EventLog, projection: Projection) -> ProjectionHealth:
     """Return how a projection is, whichever process works on it."""
+    schema = log.schema
     rebuild = await Rebuilds(schema).of(connection, projection.NAME)
     row = await connection.fetchrow(_SQL.replace("{log}", schema), projection.NAME)
     if row is None:
-        head = await connection.fetchval(_HEAD.replace("{log}", schema))
+        head = await log.head_position(connection=connection)
         return ProjectionHealth(
             name=projection.NAME, version=projection.VERSION, state="starting", healthy=True, position=0,
             lag_positions=head, lag_seconds=0.0, parked=0, silent_seconds=None, rebuild=rebuild, leader=None,
             last_error=None, dead_letters=[],
         )  # fmt: skip
+    lag = await log.lag_after(row["position"], connection)
     letters = await dead_letters(connection, schema, projection.NAME, row["version"])
     state = cast("State", row["state"])
     if state == "running" and row["silent_seconds"] > SILENT_SECONDS:
         state = "silent"
     return ProjectionHealth(
         name=projection.NAME, version=row["version"], state=state, healthy=state == "running" and not letters,
-        position=row["position"], lag_positions=max(0, row["head"] - row["position"]),
-        lag_seconds=round(max(0.0, row["lag_seconds"]), 3), parked=len(letters),
+        position=row["position"], lag_positions=max(0, lag.head - row["position"]),
+        lag_seconds=round(max(0.0, lag.seconds), 3), parked=len(letters),
         silent_seconds=round(max(0.0, row["silent_seconds"]), 3), rebuild=rebuild, leader=row["leader"],
         last_error=row["last_error"], dead_letters=letters,
     )  # fmt: skip

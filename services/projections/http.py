@@ -84,7 +84,7 @@ async def list_projections(request: Request) -> Response[ProjectionList]:
     platform = request.platform
     async with platform.database.pool.acquire() as connection:
         items = [
-            await health_of(connection, platform.log.schema, projection)
+            await health_of(connection, platform.log, projection)
             for projection in request.the(Projections).all
         ]
     if "operate" not in caller.scopes:
@@ -114,7 +114,7 @@ async def rebuild_projection(
         await Rebuilds(platform.log.schema).request(
             connection, name, projection.VERSION, Reason.OPERATOR, data.purpose
         )
-        health = await health_of(connection, platform.log.schema, projection)
+        health = await health_of(connection, platform.log, projection)
     return Response(health, status_code=202, headers=_NO_STORE)
 
 
@@ -137,7 +137,7 @@ async def release_projection(
     platform = request.platform
     projection = request.the(Projections).named(name)
     async with platform.database.pool.acquire() as connection:
-        health = await health_of(connection, platform.log.schema, projection)
+        health = await health_of(connection, platform.log, projection)
         parked = [letter.stream for letter in health.dead_letters or ()]
         if data.stream is not None:
             parked = [stream for stream in parked if stream == data.stream]

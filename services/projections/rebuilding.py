@@ -44,7 +44,6 @@ WHERE name = $1 AND version = $2 ORDER BY slice FOR UPDATE
 _SERVED = (
     "SELECT min(position) FROM {log}.subscriptions WHERE name = $1 AND version = $2 AND state = 'running'"
 )
-_HASH = "SELECT hash FROM {log}.events WHERE position = $1"
 _SWITCHED = """
 UPDATE {log}.subscriptions SET
     position = coalesce($4, position), event_hash = CASE WHEN $4 IS NULL THEN event_hash ELSE $5 END,
@@ -277,10 +276,7 @@ class Rebuilding:
             if row["state"] != "running":
                 sound = False
             elif row["position"]:
-                sound = (
-                    sound
-                    and await connection.fetchval(self._sql(_HASH), row["position"]) == row["event_hash"]
-                )
+                sound = sound and await self._log.hash_at(row["position"], connection) == row["event_hash"]
         return _Target({row["slice"]: row["position"] for row in rows} if sound else None, parked)
 
     async def _bring_to(self, connection: Connection, target: _Target) -> tuple[int, bytes | None]:

@@ -110,7 +110,7 @@ async def _between(
     """Return a stream's events from one position to another, both included."""
     events: list[Recorded] = []
     after = 0
-    while page := await log.read_stream(stream, after, STREAM_MAX, connection=connection):
+    while page := await log.read_stream_in_order(stream, after, STREAM_MAX, connection):
         events += [recorded for recorded in page if first <= recorded.position <= end]
         after = page[-1].event.version
     return events

@@ -1,4 +1,7 @@
-"""The doorbell's way between processes: one Redis channel a log, one connection to hear and one to publish."""
+"""The doorbell's way between processes: one Redis channel a log, one connection to hear and one to publish.
+
+In a cluster it is a channel of one shard (SPUBLISH, SSUBSCRIBE), so that a ring costs two nodes something and not all.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,9 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
+from services.runtime.redis_site import UNREACHABLE, RedisSite
 from services.runtime.tasks import end
 
 _logger: Final = logging.getLogger(__name__)
@@ -57,6 +57,9 @@ class Link:
 
     Attributes:
         connected: whether rings of other processes arrive at this moment.
+
+    Raises:
+        SettingsError: the URL cannot be used.
     """
 
     def __init__(self, url: str, log: str, heard: Callable[[Ring], None], lost: Callable[[], None]) -> None:
@@ -64,12 +67,8 @@ class Link:
         self._heard = heard
         self._lost = lost
         self._sender = token_hex(8)
-        self._redis = Redis.from_url(
-            url,
-            socket_connect_timeout=HEALTH_SECONDS,
-            socket_timeout=HEALTH_SECONDS,
-            retry=Retry(NoBackoff(), 0),  # we want to know of every break: what was rung meanwhile is lost
-        )
+        self._site = RedisSite(url, HEALTH_SECONDS)
+        self._failing = False
         self._tasks: list[asyncio.Task[None]] = []
         self.connected = False
         # What is to be published, gathered while the message before it is on its way.
@@ -88,7 +87,10 @@ class Link:
         """Disconnect; what was not published yet is not."""
         await end(*self._tasks)
         self.connected = False
-        await self._redis.aclose()
+        try:
+            await self._site.close()
+        except UNREACHABLE as error:
+            _logger.debug("connections to Redis could not be closed in form: %r", error)
 
     def publish(self, position: int, heads: Sequence[tuple[str, int]]) -> None:
         """Have a ring published soon; never waits."""
@@ -102,19 +104,18 @@ class Link:
     async def _hear_for_ever(self) -> None:
         pause_seconds = BACKOFF_FIRST_SECONDS
         while True:
-            pubsub = self._redis.pubsub()
+            pubsub: PubSub | None = None
             try:
-                await pubsub.subscribe(self._channel)
+                pubsub = await self._site.listen(self._channel)
                 await self._hear(pubsub)
-            except (RedisError, OSError) as error:
+            except UNREACHABLE as error:
                 if self.connected:
                     pause_seconds = BACKOFF_FIRST_SECONDS
-                    _logger.warning(
-                        "the doorbell's connection broke, readers poll until it is back: %r", error
-                    )
+                self._tell_of(error)
             finally:
                 self.connected = False
-                await _hang_up(pubsub)
+                if pubsub is not None:
+                    await self._hang_up(pubsub)
             await asyncio.sleep(pause_seconds)
             pause_seconds = min(pause_seconds * 2, BACKOFF_LAST_SECONDS)
 
@@ -130,11 +131,31 @@ class Link:
                 pinged = True
                 continue
             pinged = False
-            if message["type"] == "subscribe":
+            kind = message["type"]
+            if kind in {"subscribe", "ssubscribe"}:
                 self.connected = True
+                self._failing = False
                 self._lost()  # whatever was rung before this moment has not reached us
-            elif message["type"] == "message":
+            elif kind in {"message", "smessage"}:
                 self._take(message["data"])
+            elif kind == "sunsubscribe":
+                raise ConnectionResetError("the channel has moved to another shard of the cluster")
+
+    def _tell_of(self, error: Exception) -> None:
+        """Say once that there is no connection, and why; it may stay so for long."""
+        if not self._failing:
+            self._failing = True
+            _logger.warning(
+                "the doorbell has no connection, readers poll until it is back: %s: %s",
+                type(error).__name__,
+                error,
+            )
+
+    async def _hang_up(self, pubsub: PubSub) -> None:
+        try:
+            await self._site.hang_up(pubsub)
+        except UNREACHABLE:
+            _logger.debug("a broken connection to Redis could not be closed in form")
 
     def _take(self, data: bytes) -> None:
         try:
@@ -160,8 +181,8 @@ class Link:
         """
         for attempt in (1, 2):
             try:
-                await self._redis.publish(self._channel, message)
-            except (RedisError, OSError) as error:
+                await self._site.publish(self._channel, message)
+            except UNREACHABLE as error:
                 _logger.debug("a ring was not published, attempt %d: %r", attempt, error)
             else:
                 return
@@ -170,10 +191,3 @@ class Link:
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(Ring).decode
-
-
-async def _hang_up(pubsub: PubSub) -> None:
-    try:
-        await pubsub.aclose()  # type: ignore[no-untyped-call]
-    except (RedisError, OSError):
-        _logger.debug("a broken connection to Redis could not be closed in form")

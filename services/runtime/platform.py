@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from typing import Final, Self
 
 from litestar.types import ASGIApp
-from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
 
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
@@ -15,6 +15,7 @@ from services.runtime.database import Database
 from services.runtime.limits import Limiter, Meter, Policy, Proxies, exchanging
 from services.runtime.log import EventLog
 from services.runtime.log.counts import AppendCounts
+from services.runtime.logs import SpreadLog
 from services.runtime.players import Players
 from services.runtime.settings import Settings
 from services.runtime.tokens.tokens import Tokens
@@ -46,7 +47,18 @@ class Platform:
         self.bell: Final = Bell(settings)
         self.registry: Final = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self.log: Final = EventLog(self.database, self.bell, counts=AppendCounts(self.registry))
+        lost = Gauge(
+            "macao_log_lost_tail",
+            "1: a log lost its tail, and is not read on",
+            ("log",),
+            registry=self.registry,
+        )
+        self.log: Final[EventLog] = SpreadLog(
+            self.database,
+            self.bell,
+            counts=AppendCounts(self.registry),
+            told=lambda log, is_lost: lost.labels(log).set(is_lost),
+        )
         self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy, self.bell)
         self.limiter: Final = Limiter(settings.redis_url)
         # Two meters: who speaks with a token, and everybody by address.

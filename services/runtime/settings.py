@@ -20,7 +20,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     Attributes:
         database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``; several hosts with commas.
         database_direct_url: PostgreSQL itself, where ``database_url`` leads to a pooler; empty: it does not.
-        redis_url: Redis 7 or Valkey, as ``redis://:password@host:port/0``; empty: no doorbell, readers poll.
+        log_servers: PostgreSQL servers for further logs, as ``a=postgresql://… b=postgresql://…``; empty: none.
+        redis_url: Redis 7 or Valkey: one, Sentinel or a cluster (``redis_url.py``); empty: no doorbell, readers poll.
         secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
         host: the address to listen on.
         port: the TCP port to listen on.
@@ -52,6 +53,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
 
     database_url: str
+    log_servers: str = ""
     database_direct_url: str = ""
     redis_url: str = ""
     secret_key: str

@@ -184,8 +184,8 @@ async def test_a_reader_that_brings_the_match_forward_makes_no_move_stale(
     log = engine.platform.log
     find_command = log.find_command
 
-    async def find_while_somebody_reads(command: str) -> object:
-        found = await find_command(command)
+    async def find_while_somebody_reads(command: str, stream: str) -> object:
+        found = await find_command(command, stream)
         assert (await engine.view(match))["version"] > before
         return found
 

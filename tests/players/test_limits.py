@@ -80,9 +80,9 @@ async def test_several_processes_count_together_and_leave_nothing_behind(redis_u
     policy = Policy(f"test-{id(limiters)}", 10, 1)
     verdicts = await asyncio.gather(*(limiter.spend(policy, "a") for limiter in limiters for _ in range(10)))
     assert 10 <= sum(verdict.allowed for verdict in verdicts) <= 13
-    assert await limiters[0]._redis.keys(f"{PREFIX}:{policy.name}:*")
+    assert await limiters[0]._site.client.keys(f"{PREFIX}:{{{policy.name}}}:*")
     await asyncio.sleep(1.1)
-    assert not await limiters[0]._redis.keys(f"{PREFIX}:{policy.name}:*")
+    assert not await limiters[0]._site.client.keys(f"{PREFIX}:{{{policy.name}}}:*")
     for limiter in limiters:
         await limiter.close()
 

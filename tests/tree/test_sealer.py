@@ -23,7 +23,7 @@ from services.runtime.log import EventLog
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree import LogProofs, NotSealedError, Sealer
 from services.runtime.tree.outside import OutsideFile
-from services.runtime.tree.sealer import State
+from services.runtime.tree.sealer import SealerGauges, State
 from services.runtime.tree.signing import is_signed
 from services.runtime.tree.store import TreeStore
 from services.runtime.vault import Vault
@@ -42,13 +42,13 @@ class Process:
         given = {"checkpoint_seconds": 0, "checkpoint_directory": str(directory), **settings}
         self.database = Database(settings_for(url, **given))
         self.log = EventLog(self.database)
-        self.proofs = LogProofs(self.database, self.log)
+        self.proofs = LogProofs(self.log)
         self.outside = OutsideFile(directory, "main")
         clock = SystemClock()
         keyring = Keyring(self.database, Vault(SECRET_KEY, system_entropy), clock, system_entropy)
         self.keyring = keyring
         self.registry = CollectorRegistry()
-        self.sealer = Sealer(self.database, self.log, None, keyring, clock, registry=self.registry)
+        self.sealer = Sealer(self.log, None, keyring, clock, gauges=SealerGauges(self.registry))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Process]:
@@ -264,7 +264,7 @@ class TestContradictions:
                 await asyncio.wait([task])
             status = process.sealer.status
             assert status.state is State.CONTRADICTION
-            assert process.registry.get_sample_value("macao_sealer_contradiction") == 1
+            assert process.registry.get_sample_value("macao_sealer_contradiction", {"log": "main"}) == 1
             assert says in (status.last_error or ""), status.last_error
         assert (directory / "main.checkpoints.ndjson").read_bytes() == before
 

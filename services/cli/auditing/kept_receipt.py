@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, TypeVar
+from urllib.parse import quote
 
 import httpx
 import msgspec
@@ -15,6 +16,7 @@ from services.cli.advice import Advice
 from services.cli.public_keys import UnusableKeyError, keys_in
 from services.contracts.base64url import from_base64url
 from services.contracts.checkpoint import Checkpoint, MatchReceipt, proves
+from services.contracts.ids import DEFAULT_LOG
 from services.contracts.loss import Loss
 from services.contracts.merkle import consistent, included, leaf_hash
 from services.engine.audit.receipt import why_unsigned
@@ -87,7 +89,7 @@ def contradictions(kept: Kept, server: str, keys: Mapping[str, bytes]) -> list[s
     if match is not None and not proves(match.receipt, match.match, match.version, bytes.fromhex(match.hash)):
         return ["what was kept proves nothing: the receipt does not lead from the match to its checkpoint"]
     with httpx.Client(base_url=server, timeout=PATIENCE_SECONDS) as client:
-        newest = _get(client, f"{LOG}/checkpoint", Checkpoint)
+        newest = _get(client, f"{LOG}/checkpoint{_of_log(checkpoint, '?')}", Checkpoint)
         if newest is None:
             return [
                 f"a checkpoint of {checkpoint.size} events was signed, and the service says that none ever was"
@@ -107,7 +109,7 @@ def contradictions(kept: Kept, server: str, keys: Mapping[str, bytes]) -> list[s
 
 def _declared_lost(client: httpx.Client, kept: Checkpoint, keys: Mapping[str, bytes]) -> list[str]:
     """Tell of a loss that makes what was kept void: it contradicts the log of today, and the service says so itself."""
-    found = _get(client, f"{LOG}/losses", Losses)
+    found = _get(client, f"{LOG}/losses{_of_log(kept, '?')}", Losses)
     return [
         f"of the {kept.size} events whose checkpoint was kept all behind position {loss.kept} are lost, as the service"
         f" has declared: {loss.reason}"
@@ -117,7 +119,7 @@ def _declared_lost(client: httpx.Client, kept: Checkpoint, keys: Mapping[str, by
 
 
 def _not_consistent(client: httpx.Client, kept: Checkpoint, newest: Checkpoint) -> list[str]:
-    path = f"{LOG}/proofs/consistency?first={kept.size}&second={newest.size}"
+    path = f"{LOG}/proofs/consistency?first={kept.size}&second={newest.size}{_of_log(kept)}"
     proof = _hashes(_get(client, path, Proof))
     roots = bytes.fromhex(kept.root), bytes.fromhex(newest.root)
     if proof is not None and consistent(kept.size, roots[0], newest.size, roots[1], proof):
@@ -130,7 +132,8 @@ def _not_included(client: httpx.Client, match: MatchReceipt | None, newest: Chec
     if match is None:
         return []
     position = match.receipt.position
-    proof = _hashes(_get(client, f"{LOG}/proofs/inclusion?position={position}&size={newest.size}", Proof))
+    path = f"{LOG}/proofs/inclusion?position={position}&size={newest.size}{_of_log(newest)}"
+    proof = _hashes(_get(client, path, Proof))
     leaf = leaf_hash(position, match.match, match.version, bytes.fromhex(match.hash))
     root = bytes.fromhex(newest.root)
     if proof is not None and included(leaf, position - 1, newest.size, proof, root):
@@ -138,6 +141,11 @@ def _not_included(client: httpx.Client, match: MatchReceipt | None, newest: Chec
     return [
         f"at position {position} of the log of today does not stand the end of {match.match} that was kept"
     ]
+
+
+def _of_log(checkpoint: Checkpoint, begins: str = "&") -> str:
+    """Return the part of a query that names the log of a checkpoint; nothing for the one meant without it."""
+    return "" if checkpoint.log == DEFAULT_LOG else f"{begins}log={quote(checkpoint.log, safe='')}"
 
 
 def _of_record(file: Path, content: bytes) -> Kept:

@@ -11,7 +11,7 @@ from asyncpg import Connection
 from services.cli.auditing.findings import LogFinding, Report
 from services.cli.auditing.stream_walk import StreamWalk
 from services.cli.auditing.tree_walk import walk_tree
-from services.contracts.ids import DEFAULT_LOG
+from services.contracts.ids import DEFAULT_LOG, log_of
 from services.engine.audit import Outage
 from services.engine.rules.catalogue import Catalogue
 from services.runtime.log.event_log import schema_of
@@ -24,6 +24,8 @@ async def audit_log(
     catalogue: Catalogue,
     report: Report,
     *,
+    log: str = DEFAULT_LOG,
+    home: Connection[Any] | None = None,
     outside: Path | None = None,
     keys: Mapping[str, bytes] | None = None,
     total: Callable[[int], None] = lambda _: None,
@@ -34,25 +36,35 @@ async def audit_log(
         connection: reads the log; the application's rights are enough.
         catalogue: the rules, every version of them.
         report: takes the findings, and counts.
+        log: which of several logs.
+        home: reads the main database; None where the log lives there.
         outside: the directory with the checkpoints that are kept outside the database, if there is one.
         keys: the keys that may have signed, by id, known from elsewhere; None for those in the database.
         total: is told how many events will be read.
     """
-    schema = schema_of(DEFAULT_LOG)
+    schema = schema_of(log)
+    main = home or connection
     end: int = await connection.fetchval(f"SELECT coalesce(max(position), 0) FROM {schema}.events")  # noqa: S608 - no value in it
     total(2 * end)
-    known = await _keys(connection) if keys is None else keys
-    file = None if outside is None else OutsideFile(outside, DEFAULT_LOG)
-    await walk_tree(connection, TreeStore(DEFAULT_LOG, schema), end, file, known, report)
-    await StreamWalk(connection, schema, end, catalogue, await _outages(connection), report).walk()
-    await _count_commitments(connection, report)
+    known = await _keys(main) if keys is None else keys
+    file = None if outside is None else OutsideFile(outside, log)
+    await walk_tree(connection, TreeStore(log, schema), end, file, known, report)
+    await StreamWalk(connection, schema, end, catalogue, await _outages(main), report, home).walk()
+    if log == DEFAULT_LOG:
+        await _count_commitments(main, report)
 
 
-async def audit_match(connection: Connection[Any], catalogue: Catalogue, match: str, report: Report) -> bool:
-    """Look at one match as it stands in the log; say whether there is any."""
-    schema = schema_of(DEFAULT_LOG)
-    outages = await _outages(connection)
-    return await StreamWalk(connection, schema, (1 << 63) - 1, catalogue, outages, report).one(match)
+async def audit_match(
+    connection: Connection[Any],
+    catalogue: Catalogue,
+    match: str,
+    report: Report,
+    home: Connection[Any] | None = None,
+) -> bool:
+    """Look at one match as it stands in its log; say whether there is any. ``home`` is as in ``audit_log``."""
+    outages = await _outages(home or connection)
+    schema = schema_of(log_of(match))
+    return await StreamWalk(connection, schema, (1 << 63) - 1, catalogue, outages, report, home).one(match)
 
 
 async def _keys(connection: Connection[Any]) -> Mapping[str, bytes]:

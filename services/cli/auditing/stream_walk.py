@@ -44,6 +44,7 @@ class StreamWalk:
         catalogue: the rules, every version of them.
         outages: when the service was down.
         report: takes the findings.
+        home: reads the main database, where commitments are; None where the log lives there.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class StreamWalk:
         catalogue: Catalogue,
         outages: Sequence[Outage],
         report: Report,
+        home: Connection[Any] | None = None,
     ) -> None:
         self._connection = connection
+        self._home = home or connection
         self._end = end
         self._catalogue = catalogue
         self._outages = outages
@@ -174,7 +177,7 @@ class StreamWalk:
         self._compare_commitment(known.id, events)
 
     async def _fetch_commitments(self, matches: Sequence[str]) -> None:
-        rows = await self._connection.fetch(
+        rows = await self._home.fetch(
             "SELECT match, number, commitment, seed FROM macao_engine.commitments WHERE match = ANY ($1)",
             matches,
         )

@@ -91,16 +91,26 @@ def _keys(given: str, key_id: str) -> "Mapping[str, bytes]":
 
 
 async def _log(args: argparse.Namespace) -> int:
+    import os
+
     import asyncpg
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from services.cli.advice import Advice
-    from services.cli.auditing import Report, audit_log, audit_match
+    from services.cli.auditing import Report
+    from services.cli.auditing.logs import audit_logs, audit_match_anywhere
     from services.engine.rules.catalogue import CATALOGUE
     from services.runtime.database import take_role
+    from services.runtime.logs.adding import LogsError, Sites
+    from services.runtime.logs.servers import parse_log_servers
+    from services.runtime.settings import SettingsError
 
     url, outside = places(args)
+    try:
+        sites = Sites(url, parse_log_servers(os.environ.get("MACAO_LOG_SERVERS", "")))
+    except SettingsError as error:
+        raise Advice(f"{error}.") from error
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("auditing"), BarColumn(), MofNCompleteColumn(), TextColumn("events"), TimeRemainingColumn(),
@@ -117,14 +127,16 @@ async def _log(args: argparse.Namespace) -> int:
                 await take_role(connection)
                 if args.all:
                     keys = _keys(args.key, "") if args.key else None
-                    await audit_log(
-                        connection, CATALOGUE, report, outside=outside, keys=keys,
+                    await audit_logs(
+                        connection, sites, CATALOGUE, report, outside=outside, keys=keys,
                         total=lambda count: bar.update(task, total=count),
                     )  # fmt: skip
-                elif not await audit_match(connection, CATALOGUE, args.match, report):
+                elif not await audit_match_anywhere(connection, sites, CATALOGUE, args.match, report):
                     raise Advice(f"there is no match {args.match} in this database")
             finally:
                 await connection.close()
+        except LogsError as error:
+            raise Advice(f"{error}.") from error
         except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             raise Advice(f"the database cannot be read: {error}") from error
     tally = report.tally

@@ -17,12 +17,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Apply what is missing, and say what it was."""
+    """Apply what is missing, in the main database and where other logs live, and say what it was."""
     import os
 
     import asyncpg
 
+    from services.runtime.logs.adding import LogsError, Sites, migrate_others
+    from services.runtime.logs.servers import parse_log_servers
     from services.runtime.migrate import MigrationError, migrate
+    from services.runtime.settings import SettingsError
 
     # Not through a pooler: it holds a lock of its session from the first file to the last.
     url = args.database or os.environ.get("MACAO_DATABASE_DIRECT_URL") or os.environ.get("MACAO_DATABASE_URL")
@@ -30,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
         raise Advice("say which database: --database URL, or MACAO_DATABASE_URL")
     try:
         applied = asyncio.run(migrate(url))
-    except MigrationError as error:
+        sites = Sites(url, parse_log_servers(os.environ.get("MACAO_LOG_SERVERS", "")))
+        applied += asyncio.run(migrate_others(sites))
+    except (MigrationError, LogsError, SettingsError) as error:
         raise Advice(str(error)) from error
     except (OSError, asyncpg.PostgresError) as error:
         raise Advice(f"the database cannot be reached: {error}") from error

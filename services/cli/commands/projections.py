@@ -44,7 +44,7 @@ async def _found(url: str) -> "list[ProjectionHealth]":
     from services.projections.health import health_of
 
     async with desk(url) as at:
-        return [await health_of(at.connection, at.log.schema, one) for one in all_projections()]
+        return [await health_of(at.connection, at.log, one) for one in all_projections()]
 
 
 def _show(found: "list[ProjectionHealth]") -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 from litestar import Response, get
 from litestar.params import FromPath, Parameter
 from msgspec import Struct
 
 from services.contracts.checkpoint import Checkpoint, MatchReceipt
+from services.contracts.ids import DEFAULT_LOG
 from services.contracts.loss import Loss
 from services.contracts.merkle import SIZE_MAX
 from services.engine.http.playing import watched
@@ -20,6 +21,15 @@ from services.runtime.web.request import Request
 from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 
 RETRY: Final = {"Retry-After": "2"}
+
+
+LogName: TypeAlias = Annotated[
+    str,
+    Parameter(
+        pattern="^[a-z][a-z0-9]{0,31}$",
+        description="Which log, where an installation has several: as in the ids of its matches, and in checkpoints.",
+    ),
+]
 
 
 class CheckpointPage(Struct, frozen=True):
@@ -63,15 +73,15 @@ class ConsistencyProof(Struct, frozen=True):
     tags=["log"],
     operation_id="get_checkpoint",
     operation_class=Conditional,
-    responses=refusals("not-sealed"),
+    responses=refusals("not-found", "not-sealed"),
     summary="The newest signed checkpoint of the log",
 )
-async def get_checkpoint(request: Request) -> Response[Checkpoint]:
+async def get_checkpoint(request: Request, log: LogName = DEFAULT_LOG) -> Response[Checkpoint]:
     """Return how long the log is, and the root of the tree over it, signed.
 
     Keep one: ``/log/proofs/consistency`` shows later that the log only grew since.
     """
-    newest = await request.the(LogProofs).newest()
+    newest = await _proofs(request, log).newest()
     if newest is None:
         raise Problem("not-sealed", params={"size": 0}, headers=RETRY)
     return answer(request, newest, "no-cache")
@@ -82,15 +92,17 @@ async def get_checkpoint(request: Request) -> Response[Checkpoint]:
     tags=["log"],
     operation_id="list_checkpoints",
     operation_class=Conditional,
+    responses=refusals("not-found"),
     summary="Every signed checkpoint",
 )
 async def list_checkpoints(
     request: Request,
     after: Annotated[int, Parameter(ge=0, le=SIZE_MAX, description="The size to read on after.")] = 0,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+    log: LogName = DEFAULT_LOG,
 ) -> Response[CheckpointPage]:
     """Return checkpoints in the order of their sizes."""
-    items = await request.the(LogProofs).checkpoints(after, limit)
+    items = await _proofs(request, log).checkpoints(after, limit)
     page = CheckpointPage(tuple(items), items[-1].size if len(items) == limit else None)
     return answer(request, page)
 
@@ -135,10 +147,11 @@ async def prove_inclusion(
             ge=1, le=SIZE_MAX, description="Of which tree; the newest checkpoint's, if it is not given."
         ),
     ] = None,
+    log: LogName = DEFAULT_LOG,
 ) -> Response[InclusionProof]:
     """Return the hashes with which the leaf of an event leads to the root of a checkpoint (RFC 6962, section 2.1.1)."""
-    proofs = request.the(LogProofs)
-    where = await _position(request, position, match, version)
+    proofs = _proofs(request, log) if match is None else request.the(LogProofs).of_stream(match)
+    where = await _position(request, proofs, position, match, version)
     newest = await proofs.newest()
     within = size if size is not None else newest.size if newest else 0
     if newest is None or where > newest.size:
@@ -160,13 +173,14 @@ async def prove_inclusion(
     tags=["log"],
     operation_id="prove_consistency",
     operation_class=Conditional,
-    responses=refusals("not-sealed"),
+    responses=refusals("not-found", "not-sealed"),
     summary="Proof that the log only grew",
 )
 async def prove_consistency(
     request: Request,
     first: Annotated[int, Parameter(ge=1, le=SIZE_MAX, description="The size of the older checkpoint.")],
     second: Annotated[int, Parameter(ge=1, le=SIZE_MAX, description="The size of the newer one.")],
+    log: LogName = DEFAULT_LOG,
 ) -> Response[ConsistencyProof]:
     """Return the hashes that lead from two checkpoints' common nodes to both roots (RFC 6962, section 2.1.2)."""
     if first > second:
@@ -174,7 +188,7 @@ async def prove_consistency(
             "malformed-request", "first is the smaller size, second the larger.", params={"at": "first"}
         )
     try:
-        proof = await request.the(LogProofs).consistency(first, second)
+        proof = await _proofs(request, log).consistency(first, second)
     except NotSealedError as error:
         raise Problem("not-sealed", params={"size": error.size}, headers=RETRY) from None
     return answer(request, ConsistencyProof(first, second, tuple(part.hex() for part in proof)), FOREVER)
@@ -207,7 +221,21 @@ async def get_receipt(request: Request, match_id: FromPath[str]) -> Response[Mat
     return answer(request, found, "public, no-cache")
 
 
-async def _position(request: Request, position: int | None, match: str | None, version: int | None) -> int:
+def _proofs(request: Request, log: str) -> LogProofs:
+    """Return the proofs of a log.
+
+    Raises:
+        Problem: ``not-found``.
+    """
+    found = request.the(LogProofs).of(log)
+    if found is None:
+        raise Problem("not-found", f"There is no log {log}.")
+    return found
+
+
+async def _position(
+    request: Request, proofs: LogProofs, position: int | None, match: str | None, version: int | None
+) -> int:
     """Return which event was asked for.
 
     Raises:
@@ -218,7 +246,7 @@ async def _position(request: Request, position: int | None, match: str | None, v
     if position is not None or match is None or version is None:
         raise Problem("malformed-request", "Give position, or match and version.", params={"at": "position"})
     await watched(request, match)
-    found = await request.the(LogProofs).position_of(match, version)
+    found = await proofs.position_of(match, version)
     if found is None:
         raise Problem("not-found", "The match has no such version.")
     return found

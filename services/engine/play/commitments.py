@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from services.contracts.ids import ENTROPY_BYTES, MATCH, make_id
+from services.contracts.ids import DEFAULT_LOG, ENTROPY_BYTES, MATCH, make_id
 from services.engine.rules.chance import SEED_BYTES, commitment_of
 from services.runtime.clock import Clock, Entropy
 from services.runtime.database import Database, settle
@@ -46,12 +47,20 @@ class PublicCommitment(Struct, frozen=True):
 class Commitments:
     """The table of commitments. Seeds leave it through `seed_of` only."""
 
-    def __init__(self, database: Database, vault: Vault, clock: Clock, entropy: Entropy) -> None:
-        """Keep commitments in a database, with seeds encrypted by a vault."""
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        clock: Clock,
+        entropy: Entropy,
+        log_for: Callable[[bytes], str] = lambda _entropy: DEFAULT_LOG,
+    ) -> None:
+        """Keep commitments in a database, seeds encrypted by a vault; ``log_for`` spreads matches over logs."""
         self._database = database
         self._vault = vault
         self._clock = clock
         self._entropy = entropy
+        self._log_for = log_for
 
     async def publish(self, game: str, command: str) -> tuple[Commitment, bool] | None:
         """Draw a seed for a new match and publish the commitment to it; once for each command.
@@ -59,7 +68,8 @@ class Commitments:
         Returns:
             The commitment, and whether it was published before; None if the command committed to another game.
         """
-        match = make_id(MATCH, self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
+        chance = self._entropy(ENTROPY_BYTES)
+        match = make_id(MATCH, self._clock.now_ms(), chance, self._log_for(chance))
         seed = self._entropy(SEED_BYTES)
         commitment = commitment_of(match, seed)
         sealed = self._vault.encrypt(SEED_PURPOSE, seed, match.encode())

@@ -321,7 +321,7 @@ class Moves:
         None: the match is further than where the no was decided, so it has to be decided anew. Readers may have
         brought the live match forward at any moment since, as they do not hold its lock.
         """
-        known = await self._log.find_command(command)
+        known = await self._log.find_command(command, live.match.started.match)
         if known is not None:
             if known.request_hash != request_hash:
                 return KeyReused()

@@ -15,6 +15,7 @@ from services.contracts.events.catalogue import fact_of
 from services.contracts.events.chance import SeedRevealed
 from services.contracts.events.table import CommitmentPublished, TableClosed
 from services.engine.play.commitments import SEED_PURPOSE
+from services.runtime.log import EventLog
 from services.runtime.vault import Vault
 
 _TYPES: Final = frozenset({"seed-revealed", "commitment-published", "table-closed"})
@@ -26,10 +27,10 @@ class Reveals:
     NAME: Final = "engine-reveals"
     VERSION: Final = 1
 
-    def __init__(self, vault: Vault, log_schema: str) -> None:
-        """Open seeds with a vault; the log's schema says which matches have begun."""
+    def __init__(self, vault: Vault, log: EventLog) -> None:
+        """Open seeds with a vault; the log says which matches have begun."""
         self._vault = vault
-        self._streams = f"{log_schema}.streams"
+        self._log = log
 
     async def apply(self, connection: Connection[Any], page: list[Recorded]) -> None:
         """Work off a page of the log, inside the subscription's transaction."""
@@ -62,11 +63,12 @@ class Reveals:
     async def _reveal_unused(self, connection: Connection[Any], table: str) -> None:
         # A match that has begun reveals its own seed, when it is over.
         rows = await connection.fetch(
-            "select match, seed_sealed from macao_engine.commitments c where table_id = $1 and state = 'open'"  # noqa: S608
-            f" and not exists (select from {self._streams} where id = c.match)",
+            "select match, seed_sealed from macao_engine.commitments where table_id = $1 and state = 'open'",
             table,
         )
         for match, sealed in rows:
+            if await self._log.head_of(match) is not None:
+                continue
             seed = self._vault.decrypt(SEED_PURPOSE, sealed, match.encode())
             await connection.execute(
                 "update macao_engine.commitments set seed = $2, state = 'unused' where match = $1",

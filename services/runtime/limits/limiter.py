@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
-
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
 from services.runtime.limits.policy import Policy, Verdict
 from services.runtime.limits.steady import reckon, verdict_of
+from services.runtime.redis_site import UNREACHABLE, RedisSite
 
 PREFIX: Final = "macao:limit"
 PATIENCE_SECONDS: Final = 0.25
-"""How long a request waits for Redis before it is counted here."""
+"""How long a request waits for one answer of Redis before it is counted here,"""
+PATIENCE_IN_ALL_SECONDS: Final = 1.0
+"""and how long in all, where a primary or a node has to be found first."""
 AWAY_SECONDS: Final = 2.0
 """How long a Redis that failed is left alone."""
 SUBJECTS_MAX: Final = 50_000
@@ -51,6 +50,8 @@ end
 return ahead
 """
 
+_FORGET: Final = "return redis.call('DEL', KEYS[1])"
+
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -59,46 +60,39 @@ class Limiter:
 
     Args:
         redis_url: where Redis is; empty: this process counts alone.
+
+    Raises:
+        SettingsError: the URL cannot be used.
     """
 
     def __init__(self, redis_url: str) -> None:
-        self._redis: Redis | None = None
-        if redis_url:
-            self._redis = Redis.from_url(
-                redis_url,
-                socket_connect_timeout=PATIENCE_SECONDS,
-                socket_timeout=PATIENCE_SECONDS,
-                retry=Retry(NoBackoff(), 0),
-            )
-        self._script: Any = self._redis.register_script(_SCRIPT) if self._redis is not None else None
-        self._share: Any = self._redis.register_script(_SHARE) if self._redis is not None else None
+        self._site: RedisSite | None = RedisSite(redis_url, PATIENCE_SECONDS) if redis_url else None
         self._away_until = 0.0
         self._spent: OrderedDict[str, int] = OrderedDict()
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._redis is not None:
-            await self._redis.aclose()
+        if self._site is not None:
+            try:
+                await self._site.close()
+            except UNREACHABLE as error:
+                _logger.debug("connections to Redis could not be closed in form: %r", error)
 
     async def spend(self, policy: Policy, subject: str) -> Verdict:
         """Count one request and say whether it may go on. A refused one does not count."""
-        key = f"{PREFIX}:{policy.name}:{subject}"
-        if self._redis is not None and time.monotonic() >= self._away_until:
-            try:
-                return await self._spend_there(key, policy)
-            except (RedisError, OSError) as error:
-                self._missed(error)
-        return self._spend_here(key, policy)
+        key = _key(policy, subject)
+        window_us = policy.window_seconds * 1_000_000
+        found = await self._run(_SCRIPT, [key], [window_us, window_us // policy.quota])
+        if found is None:
+            return self._spend_here(key, policy)
+        after, now, allowed = found
+        return verdict_of(int(after), int(now), policy, allowed=bool(allowed))
 
     async def forgive(self, policy: Policy, subject: str) -> None:
         """Forget what was counted."""
-        key = f"{PREFIX}:{policy.name}:{subject}"
+        key = _key(policy, subject)
         self._spent.pop(key, None)
-        if self._redis is not None and time.monotonic() >= self._away_until:
-            try:
-                await self._redis.delete(key)
-            except (RedisError, OSError) as error:
-                self._missed(error)
+        await self._run(_FORGET, [key], [])
 
     async def share(self, policy: Policy, spent_us: Mapping[str, int]) -> list[int]:
         """Add what subjects have spent here to what all have, and return how far ahead each of them then is.
@@ -106,22 +100,27 @@ class Limiter:
         Returns:
             Microseconds in the order of ``spent_us``; nothing where Redis is away.
         """
-        if self._redis is None or time.monotonic() < self._away_until:
-            return []
-        try:
-            ahead = await self._share(
-                keys=[f"{PREFIX}:{policy.name}:{subject}" for subject in spent_us],
-                args=list(spent_us.values()),
-            )
-        except (RedisError, OSError) as error:
-            self._missed(error)
-            return []
-        return [int(one) for one in ahead]
+        keys = [_key(policy, subject) for subject in spent_us]
+        ahead = await self._run(_SHARE, keys, list(spent_us.values()))
+        return [] if ahead is None else [int(one) for one in ahead]
 
-    async def _spend_there(self, key: str, policy: Policy) -> Verdict:
-        window_us = policy.window_seconds * 1_000_000
-        after, now, allowed = await self._script(keys=[key], args=[window_us, window_us // policy.quota])
-        return verdict_of(int(after), int(now), policy, allowed=bool(allowed))
+    async def _run(self, script: str, keys: Sequence[str], arguments: Sequence[int]) -> Any:
+        """Run a script; return None while Redis is away.
+
+        The script goes with every call: after a failover nobody has to find out who knows it and who does not.
+        """
+        if self._site is None or time.monotonic() < self._away_until:
+            return None
+        client: Any = self._site.client
+        try:
+            async with asyncio.timeout(PATIENCE_IN_ALL_SECONDS):
+                return await client.eval(script, len(keys), *keys, *arguments)
+        except UNREACHABLE as error:
+            self._away_until = time.monotonic() + AWAY_SECONDS
+            _logger.warning(
+                "Redis does not count for now, this process limits alone: %s: %s", type(error).__name__, error
+            )
+            return None
 
     def _spend_here(self, key: str, policy: Policy) -> Verdict:
         now = time.monotonic_ns() // 1000
@@ -131,6 +130,7 @@ class Limiter:
             self._spent.popitem(last=False)
         return verdict_of(after, now, policy, allowed=allowed)
 
-    def _missed(self, error: Exception) -> None:
-        self._away_until = time.monotonic() + AWAY_SECONDS
-        _logger.warning("Redis does not count for now, this process limits alone: %s", type(error).__name__)
+
+def _key(policy: Policy, subject: str) -> str:
+    """Name a counter. The braces keep those of a policy in one slot of a cluster: one script sees several."""
+    return f"{PREFIX}:{{{policy.name}}}:{subject}"

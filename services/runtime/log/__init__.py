@@ -1,7 +1,7 @@
 """The event log: appends that are totally ordered, idempotent and gathered into batches, and reads in pages."""
 
 from services.runtime.log.errors import AppendError, LogUnavailableError
-from services.runtime.log.event_log import EventLog, Page, slice_of
+from services.runtime.log.event_log import EventLog, Lag, Page, slice_of
 from services.runtime.log.types import Append, Appended, Command, Conflict, Duplicate, Outcome, Reused
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Conflict",
     "Duplicate",
     "EventLog",
+    "Lag",
     "LogUnavailableError",
     "Outcome",
     "Page",

@@ -23,10 +23,12 @@ class AppendCounts:
             registry=registry,
         )  # fmt: skip
         self._waiting = Gauge("macao_append_waiting", "Commands that wait for a writer", registry=registry)
+        self._queues: list[Callable[[], int]] = []
+        self._waiting.set_function(lambda: sum(length() for length in self._queues))
 
     def watch_queue(self, length: Callable[[], int]) -> None:
-        """Have the queue asked for its length whenever somebody looks."""
-        self._waiting.set_function(length)
+        """Have one more queue asked for its length whenever somebody looks."""
+        self._queues.append(length)
 
     def batch(self, commands: int, seconds: float) -> None:
         """Count a batch that has its outcomes."""

@@ -6,5 +6,6 @@ it, ``sealer`` the job that makes the tree grow and signs it, ``proofs`` what ot
 
 from services.runtime.tree.proofs import LogProofs, NotSealedError
 from services.runtime.tree.sealer import Sealer
+from services.runtime.tree.sealers import Sealers
 
-__all__ = ["LogProofs", "NotSealedError", "Sealer"]
+__all__ = ["LogProofs", "NotSealedError", "Sealer", "Sealers"]

@@ -9,7 +9,6 @@ from typing import Final
 from services.contracts.checkpoint import Checkpoint, Receipt
 from services.contracts.loss import Loss
 from services.contracts.merkle import Range, Subtree, consistency_ranges, inclusion_ranges
-from services.runtime.database import Database
 from services.runtime.log import EventLog
 from services.runtime.tree.store import MissingNodeError, TreeStore
 
@@ -33,8 +32,9 @@ class NotSealedError(Exception):
 class LogProofs:
     """Answers from what the sealer, of this process or another, has written."""
 
-    def __init__(self, database: Database, log: EventLog) -> None:
-        self._database = database
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._database = log.database
         self._store = TreeStore(log.name, log.schema)
 
     async def newest(self) -> Checkpoint | None:
@@ -82,8 +82,21 @@ class LogProofs:
         except MissingNodeError as error:
             raise NotSealedError(newest) from error
 
+    def of(self, log: str) -> LogProofs | None:
+        """Return the proofs of one of several logs by its name; None if there is no such log."""
+        found = next((part for part in self._log.parts if part.name == log), None)
+        return None if found is None else self if found is self._log else LogProofs(found)
+
+    def of_stream(self, stream: str) -> LogProofs:
+        """Return the proofs of the log that a stream lives in."""
+        part = self._log.part_of(stream)
+        return self if part is self._log else LogProofs(part)
+
     async def receipt(self, stream: str, version: int) -> Receipt | None:
         """Return the receipt of an event, None if there is no such event, or it is not sealed yet."""
+        proofs = self.of_stream(stream)
+        if proofs is not self:
+            return await proofs.receipt(stream, version)
         position = await self.position_of(stream, version)
         if position is None:
             return None

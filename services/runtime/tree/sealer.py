@@ -26,7 +26,7 @@ from services.contracts.checkpoint import Checkpoint
 from services.contracts.loss import Loss, counts
 from services.runtime.bus import Bell, Ear
 from services.runtime.clock import Clock
-from services.runtime.database import Database, connection_broke, hang_up, settle
+from services.runtime.database import connection_broke, hang_up, settle
 from services.runtime.log import EventLog
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
@@ -73,27 +73,46 @@ class Status(Struct, frozen=True):
     last_error: str | None
 
 
+class SealerGauges:
+    """What the sealers of one process tell Prometheus, by log."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.sealed_events: Final = Gauge(
+            "macao_sealed_events",
+            "Events under the newest checkpoint of this process",
+            ("log",),
+            registry=registry,
+        )
+        self.contradictions: Final = Gauge(
+            "macao_sealer_contradiction",
+            "1: the log is not the one that was signed",
+            ("log",),
+            registry=registry,
+        )
+
+
 class Sealer:
     """Seals one log.
 
     Args:
-        database: its settings say how often to sign, and where checkpoints are kept outside.
+        log: its database's settings say how often to sign, and where checkpoints are kept outside.
         urgent: types of events whose senders wait for a receipt: these are sealed within a second.
-        registry: where to count for Prometheus; None for nowhere.
+        gauges: where to count for Prometheus; None for nowhere.
     """
 
     def __init__(
         self,
-        database: Database,
         log: EventLog,
         bell: Bell | None,
         keyring: Keyring,
         clock: Clock,
         urgent: AbstractSet[str] = frozenset(),
-        registry: CollectorRegistry | None = None,
+        gauges: SealerGauges | None = None,
     ) -> None:
+        database = self._database = log.database
         settings = database.settings
-        self._database = database
+        self._log = log
+        self._gauges = gauges
         self._bell = bell
         self._keyring = keyring
         self._clock = clock
@@ -118,12 +137,8 @@ class Sealer:
         self._not_before_ms = 0
         self._state = State.STANDBY
         self._last_error: str | None = None
-        self._sealed_events = Gauge(
-            "macao_sealed_events", "Events under the newest checkpoint of this process", registry=registry
-        )
-        self._contradictions = Gauge(
-            "macao_sealer_contradiction", "1: the log is not the one that was signed", registry=registry
-        )
+        if gauges is not None:
+            gauges.contradictions.labels(log.name).set(0)
 
     @property
     def status(self) -> Status:
@@ -142,7 +157,8 @@ class Sealer:
                 await self._lead()
             except RewrittenError as error:
                 self._state, self._last_error = State.CONTRADICTION, str(error)
-                self._contradictions.set(1)
+                if self._gauges is not None:
+                    self._gauges.contradictions.labels(self._store.log).set(1)
                 _logger.critical(
                     "the log is not the one that was signed, nothing is sealed any more: %s."
                     " For another database on purpose, name another MACAO_CHECKPOINT_DIRECTORY; if an end that was"
@@ -238,10 +254,12 @@ class Sealer:
             )
 
     async def _work_for_ever(self, connection: Connection[Any], ear: Ear) -> None:
+        """Work until cancelled, or until the log has moved to another server."""
         loop = asyncio.get_running_loop()
         signed_at = loop.time() - self._seconds
         urgent = False
-        while True:
+        place = self._log.place()
+        while self._log.place() == place:
             before = self._edge.size
             grown = await self._grow(connection, PAGE_MAX)
             if grown and self._urgent and not urgent:
@@ -281,7 +299,8 @@ class Sealer:
             await asyncio.to_thread(self._outside.append, checkpoint)
         await self._publish(connection, checkpoint)
         self._signed = checkpoint
-        self._sealed_events.set(checkpoint.size)
+        if self._gauges is not None:
+            self._gauges.sealed_events.labels(checkpoint.log).set(checkpoint.size)
 
     async def _publish(self, connection: Connection[Any], checkpoint: Checkpoint) -> None:
         """Write a checkpoint, and with it the tiles that it is the first to cover.

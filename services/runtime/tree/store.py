@@ -9,6 +9,7 @@ from asyncpg import Connection, Pool, Record
 
 from services.contracts.base64url import base64url, from_base64url
 from services.contracts.checkpoint import Checkpoint
+from services.contracts.ids import DEFAULT_LOG
 from services.contracts.loss import Loss
 from services.contracts.merkle import Range, Subtree, joined, leaf_hash, subtrees
 from services.runtime.tree.tiles import HEIGHT, WIDTH, Edge, Tile, elements, over, place_of
@@ -18,9 +19,11 @@ Source: TypeAlias = "Connection[Any] | Pool[Any]"
 
 _CHECKPOINT: Final = "size, at_ms, root, key_id, public_key, signature"
 _LOSS: Final = "log, kept, root, lost, lost_root, at_ms, reason, key_id, public_key, signature"
-_COUNTS: Final = (
-    "NOT EXISTS (SELECT FROM macao_tree.losses AS l WHERE l.kept < c.size AND c.at_ms <= l.at_ms)"
-)
+
+
+def tree_schema_of(log: str) -> str:
+    """Name the schema that the tree over a log lives in, beside the log."""
+    return "macao_tree" if log == DEFAULT_LOG else f"macao_tree_{log}"
 
 
 class MissingNodeError(Exception):
@@ -51,6 +54,10 @@ class TreeStore:
 
     def __init__(self, log: str, schema: str) -> None:
         self.log: Final = log
+        self._tree = tree_schema_of(log)
+        self._counts = (
+            f"NOT EXISTS (SELECT FROM {self._tree}.losses AS l WHERE l.kept < c.size AND c.at_ms <= l.at_ms)"
+        )
         self._leaves_sql = (
             f"SELECT position, stream, version, hash FROM {schema}.events"  # noqa: S608 - no value in it
             " WHERE position > $1 ORDER BY position LIMIT $2"
@@ -69,7 +76,7 @@ class TreeStore:
     async def write_tiles(self, source: Source, tiles: Iterable[Tile]) -> None:
         """Write complete tiles. Those that stand there already are kept: they are the same, or an audit finds them."""
         await source.executemany(
-            "INSERT INTO macao_tree.tiles (level, number, root, hashes) VALUES ($1, $2, $3, $4)"
+            f"INSERT INTO {self._tree}.tiles (level, number, root, hashes) VALUES ($1, $2, $3, $4)"  # noqa: S608 - as above
             " ON CONFLICT DO NOTHING",
             list(tiles),
         )
@@ -81,7 +88,7 @@ class TreeStore:
             MissingNodeError: a tile is missing in between.
         """
         tiles: int = await source.fetchval(
-            "SELECT coalesce(max(number) + 1, 0) FROM macao_tree.tiles WHERE level = 0"
+            f"SELECT coalesce(max(number) + 1, 0) FROM {self._tree}.tiles WHERE level = 0"  # noqa: S608 - as above
         )
         levels: list[list[bytes]] = [[]]
         below = tiles
@@ -94,7 +101,7 @@ class TreeStore:
     async def tile(self, source: Source, level: int, number: int) -> Tile | None:
         """Return a complete tile, None if it is not there."""
         row = await source.fetchrow(
-            "SELECT level, number, root, hashes FROM macao_tree.tiles WHERE level = $1 AND number = $2",
+            f"SELECT level, number, root, hashes FROM {self._tree}.tiles WHERE level = $1 AND number = $2",  # noqa: S608 - as above
             level,
             number,
         )
@@ -133,7 +140,7 @@ class TreeStore:
     async def newest(self, source: Source) -> Checkpoint | None:
         """Return the last checkpoint that counts, None before the first."""
         row = await source.fetchrow(
-            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints AS c WHERE {_COUNTS} ORDER BY size DESC LIMIT 1"  # noqa: S608 - no value in it
+            f"SELECT {_CHECKPOINT} FROM {self._tree}.checkpoints AS c WHERE {self._counts} ORDER BY size DESC LIMIT 1"  # noqa: S608 - no value in it
         )
         return None if row is None else self._checkpoint(row)
 
@@ -145,7 +152,7 @@ class TreeStore:
     async def checkpoints(self, source: Source, after: int, limit: int) -> Sequence[Checkpoint]:
         """Return checkpoints of more than ``after`` events, by size: those that no loss has made void."""
         rows = await source.fetch(
-            f"SELECT {_CHECKPOINT} FROM macao_tree.checkpoints AS c WHERE size > $1 AND {_COUNTS}"  # noqa: S608 - as above
+            f"SELECT {_CHECKPOINT} FROM {self._tree}.checkpoints AS c WHERE size > $1 AND {self._counts}"  # noqa: S608 - as above
             " ORDER BY size LIMIT $2",
             after,
             limit,
@@ -155,7 +162,7 @@ class TreeStore:
     async def losses(self, source: Source) -> list[Loss]:
         """Return the losses that were declared, in their order."""
         rows = await source.fetch(
-            f"SELECT {_LOSS} FROM macao_tree.losses WHERE log = $1 ORDER BY at_ms",  # noqa: S608 - as above
+            f"SELECT {_LOSS} FROM {self._tree}.losses WHERE log = $1 ORDER BY at_ms",  # noqa: S608 - as above
             self.log,
         )
         return [_loss(row) for row in rows]
@@ -163,12 +170,12 @@ class TreeStore:
     async def write_loss(self, source: Source, loss: Loss) -> None:
         """Write a loss, and throw away the tiles over what was lost. Wants the owner's rights."""
         await source.execute(
-            f"INSERT INTO macao_tree.losses ({_LOSS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",  # noqa: S608 - as above
+            f"INSERT INTO {self._tree}.losses ({_LOSS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",  # noqa: S608 - as above
             loss.log, loss.kept, bytes.fromhex(loss.root), loss.lost, bytes.fromhex(loss.lost_root), loss.at_ms,
             loss.reason, loss.key_id, from_base64url(loss.public_key), from_base64url(loss.signature),
         )  # fmt: skip
         await source.execute(
-            "DELETE FROM macao_tree.tiles WHERE ((number + 1)::numeric * $2::numeric ^ (level + 1)) > $1",
+            f"DELETE FROM {self._tree}.tiles WHERE ((number + 1)::numeric * $2::numeric ^ (level + 1)) > $1",  # noqa: S608 - as above
             loss.kept,
             WIDTH,
         )
@@ -176,7 +183,7 @@ class TreeStore:
     async def write_checkpoint(self, source: Source, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it may stand there already."""
         await source.execute(
-            f"INSERT INTO macao_tree.checkpoints ({_CHECKPOINT}) VALUES ($1, $2, $3, $4, $5, $6)"  # noqa: S608 - as above
+            f"INSERT INTO {self._tree}.checkpoints ({_CHECKPOINT}) VALUES ($1, $2, $3, $4, $5, $6)"  # noqa: S608 - as above
             " ON CONFLICT DO NOTHING",
             checkpoint.size, checkpoint.at_ms, bytes.fromhex(checkpoint.root), checkpoint.key_id,
             from_base64url(checkpoint.public_key), from_base64url(checkpoint.signature),
@@ -192,7 +199,7 @@ class TreeStore:
     async def _roots(self, source: Source, level: int, begin: int, end: int) -> list[bytes]:
         """Return the roots of neighbouring tiles: elements of the tile one level up, complete or not."""
         rows = await source.fetch(
-            "SELECT root FROM macao_tree.tiles WHERE level = $1 AND number >= $2 AND number < $3 ORDER BY number",
+            f"SELECT root FROM {self._tree}.tiles WHERE level = $1 AND number >= $2 AND number < $3 ORDER BY number",  # noqa: S608
             level,
             begin,
             end,

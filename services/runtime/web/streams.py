@@ -29,9 +29,7 @@ from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Send
 from msgspec import Struct
 
-from services.contracts.ids import log_of
 from services.runtime.bus import Ear
-from services.runtime.log.event_log import schema_of
 from services.runtime.platform import Platform
 from services.runtime.tasks import end
 from services.runtime.web.limiting import address_of
@@ -203,16 +201,11 @@ class StreamHub:
                 _logger.warning("the streams could not look at the log: %r", error)
 
     async def _look(self) -> None:
-        by_log: dict[str, list[str]] = {}
-        for stream in self._followers:
-            by_log.setdefault(schema_of(log_of(stream)), []).append(stream)
-        for schema, streams in by_log.items():
-            sql = f"SELECT id, version FROM {schema}.streams WHERE id = ANY($1::text[])"  # noqa: S608 - our own name
-            for stream, version in await self._platform.database.pool.fetch(sql, streams):
-                self._heads[stream] = version
-                for follower in self._followers.get(stream, ()):
-                    if follower.version < version:
-                        follower.ear.wake()
+        for stream, version in (await self._platform.log.heads_of(self._followers)).items():
+            self._heads[stream] = version
+            for follower in self._followers.get(stream, ()):
+                if follower.version < version:
+                    follower.ear.wake()
 
 
 class _Follower:
