@@ -53,8 +53,10 @@ class Answers:
             self._vault.decrypt(_PURPOSE, row["answer"], command.id.encode()), type=kind
         )
 
-    async def keep(self, connection: AnyConnection, command: Command | None, answer: Struct) -> None:
-        """Keep an answer, in the transaction that it comes from; what is older than a day is swept out.
+    async def keep(
+        self, connection: AnyConnection, command: Command | None, answer: Struct, player: str
+    ) -> None:
+        """Keep an answer to a player, in the transaction that it comes from; what is older than a day is swept out.
 
         Raises:
             UniqueViolationError: another request with this key was faster; see ``other``.
@@ -63,12 +65,13 @@ class Answers:
         await connection.execute("DELETE FROM macao_runtime.answers WHERE expires_at_ms < $1", now)
         if command is not None:
             await connection.execute(
-                "INSERT INTO macao_runtime.answers (command, request_hash, answer, expires_at_ms)"
-                " VALUES ($1, $2, $3, $4)",
+                "INSERT INTO macao_runtime.answers (command, request_hash, answer, expires_at_ms, player)"
+                " VALUES ($1, $2, $3, $4, $5)",
                 command.id,
                 self._mark_of(command),
                 self._vault.encrypt(_PURPOSE, msgspec.json.encode(answer), command.id.encode()),
                 now + KEPT_MS,
+                player,
             )
 
     async def is_kept(self, connection: AnyConnection, command: Command | None) -> bool:
