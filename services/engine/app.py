@@ -111,6 +111,7 @@ def service(platform: Platform) -> Service:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
+        await commitments.check_keys()
         runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealer.run]
         runs += [commands.run, court.run]
         if platform.settings.bots:

@@ -20,7 +20,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     Attributes:
         database_url: PostgreSQL, as ``postgresql://user:password@host:port/database``.
         redis_url: Redis 7 or Valkey, as ``redis://:password@host:port/0``; empty: no doorbell, readers poll.
-        secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
+        secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it. Behind
+            it, with commas, may stand earlier ones, which still decrypt.
         host: the address to listen on.
         port: the TCP port to listen on.
         public_url: the address under which clients reach the service, for links; empty: ``http://host:port``.

@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec.structs import replace
 
 from services.cli.main import main
 from services.engine.app import service as engine
@@ -17,7 +19,7 @@ from services.lobby.app import service as lobby
 from services.projections.app import service as projections
 from services.runtime.platform import Platform
 from services.runtime.web.request import PLATFORM
-from tests.http.app import TurnableClock, app_of, client_of, settings_of
+from tests.http.app import SECRET_KEY, TurnableClock, app_of, client_of, settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse 7"
@@ -48,6 +50,12 @@ class Person:
         self.id: str = made["player"]["id"]
         self.token: str = made["token"]
         self.refresh_token: str = made["refresh_token"]
+
+    def at(self, client: httpx.AsyncClient) -> "Person":
+        """Return the same person in front of another process."""
+        other = copy(self)
+        other.client = client
+        return other
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Ask with a fresh key."""
@@ -120,9 +128,10 @@ class House:
 
 
 @asynccontextmanager
-async def house_of(database: str, **more: Any) -> AsyncIterator[House]:
+async def house_of(database: str, secret_key: str = SECRET_KEY, **more: Any) -> AsyncIterator[House]:
     """Open the app."""
     clock = TurnableClock()
-    app = app_of(settings_of(database, bots=False, **more), [lobby, engine, projections], clock)
+    settings = replace(settings_of(database, bots=False, **more), secret_key=secret_key)
+    app = app_of(settings, [lobby, engine, projections], clock)
     async with client_of(app) as client:
         yield House(client, app.state[PLATFORM], clock)

@@ -1,7 +1,7 @@
 """The first answers to writes that leave no event, kept for a day, so that a retry gets the same.
 
 The log cannot recognise such a retry. The answers hold tokens: they are encrypted. The requests may hold passwords:
-what tells two of them apart is kept under a key, as a bare hash would let a password be guessed from it.
+what tells two of them apart is encrypted as well, as a bare hash would let a password be guessed from it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from msgspec import Struct
 from services.runtime.clock import Clock
 from services.runtime.connection import AnyConnection
 from services.runtime.database import Database
+from services.runtime.rotating import ANSWERS, REQUEST_MARK_BYTES, REQUESTS
 from services.runtime.vault import Vault
 from services.runtime.web.idempotency import Command
 from services.runtime.web.problems import Problem
 
 KEPT_MS: Final = 24 * 3600 * 1000
-_PURPOSE: Final = "stored answer"
 
 T = TypeVar("T", bound=Struct)
 
@@ -47,10 +47,10 @@ class Answers:
         )
         if row is None:
             return None
-        if row["request_hash"] != self._mark_of(command):
+        if not self._is_of(row["request_hash"], command):
             raise Problem("idempotency-key-reused")
         return msgspec.json.decode(
-            self._vault.decrypt(_PURPOSE, row["answer"], command.id.encode()), type=kind
+            self._vault.decrypt(ANSWERS.purpose, row["answer"], command.id.encode()), type=kind
         )
 
     async def keep(
@@ -68,8 +68,8 @@ class Answers:
                 "INSERT INTO macao_runtime.answers (command, request_hash, answer, expires_at_ms, player)"
                 " VALUES ($1, $2, $3, $4, $5)",
                 command.id,
-                self._mark_of(command),
-                self._vault.encrypt(_PURPOSE, msgspec.json.encode(answer), command.id.encode()),
+                self._vault.encrypt(REQUESTS.purpose, command.hash, command.id.encode()),
+                self._vault.encrypt(ANSWERS.purpose, msgspec.json.encode(answer), command.id.encode()),
                 now + KEPT_MS,
                 player,
             )
@@ -90,5 +90,7 @@ class Answers:
             raise Problem("unavailable")
         return answer
 
-    def _mark_of(self, command: Command) -> bytes:
-        return self._vault.derive("request of a stored answer", command.hash.hex())
+    def _is_of(self, kept: bytes, command: Command) -> bool:
+        if len(kept) == REQUEST_MARK_BYTES:  # from before it was encrypted
+            return kept == self._vault.derive(REQUESTS.purpose, command.hash.hex())
+        return self._vault.decrypt(REQUESTS.purpose, kept, command.id.encode()) == command.hash

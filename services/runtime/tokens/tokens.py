@@ -62,6 +62,7 @@ class Tokens:
         """Learn of revocations, and keep the way to the external issuer, while open."""
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.revocations.watching())
+            await stack.enter_async_context(self.keyring.watching())
             if self._issuer is not None:
                 stack.push_async_callback(self._issuer.close)
             yield
