@@ -58,14 +58,16 @@ async def test_a_match_runs_across_a_rotation(
     assert set(await needed(database)) == {OLD_ID}
 
     # First every process learns the new key, one after the other; then the new one goes first.
-    async with house_of(database, f"{SECRET_KEY},{NEW_KEY}") as one:
-        async with house_of(database, f"{NEW_KEY},{SECRET_KEY}") as other:
-            for house in (one, other, one):
-                await house.played(match, anna.at(house.client), bela.at(house.client), moves=1)
-            begun = await other.started(anna.at(other.client), bela.at(other.client))
-            assert set(await needed(database)) == {OLD_ID, NEW_ID}
-            # It can begin under the one process and go on under the other.
-            await one.played(begun, anna.at(one.client), bela.at(one.client), moves=1)
+    async with (
+        house_of(database, f"{SECRET_KEY},{NEW_KEY}") as one,
+        house_of(database, f"{NEW_KEY},{SECRET_KEY}") as other,
+    ):
+        for house in (one, other, one):
+            await house.played(match, anna.at(house.client), bela.at(house.client), moves=1)
+        begun = await other.started(anna.at(other.client), bela.at(other.client))
+        assert set(await needed(database)) == {OLD_ID, NEW_ID}
+        # It can begin under the one process and go on under the other.
+        await one.played(begun, anna.at(one.client), bela.at(one.client), moves=1)
 
     async with house_of(database, f"{NEW_KEY},{SECRET_KEY}") as during:
         anna, bela = anna.at(during.client), bela.at(during.client)
