@@ -123,7 +123,9 @@ def test_the_first_key_encrypts_and_all_of_them_decrypt():
     assert new.decrypt("seed", after, b"m_1") == b"secret"
     assert both.key_ids == (*new.key_ids, *old.key_ids)
     assert [box.is_current(after) for box in (old, both, new)] == [False, True, True]
-    with pytest.raises(VaultError, match=f"with the key {old.key_ids[0]}, which is not .* that has {new.key_ids[0]}"):
+    with pytest.raises(
+        VaultError, match=f"with the key {old.key_ids[0]}, which is not .* that has {new.key_ids[0]}"
+    ):
         new.decrypt("seed", before, b"m_1")
     assert not set(old.key_ids) & {SECRET_KEY[:8], bytes(range(4)).hex()}
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,8 @@ BROKEN: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "readers", "nobody works on lobby-tables", "Is the lobby up?",
     ),
     "a stream is parked": (
-        ("UPDATE macao_log.subscriptions SET parked = 2 WHERE name = 'board'",), "readers", "board leaves out 2 streams",
+        ("UPDATE macao_log.subscriptions SET parked = 2 WHERE name = 'board'",), "readers",
+        "board leaves out 2 streams",
         "macao release board",
     ),
     "commits do not wait": (
@@ -194,9 +196,7 @@ async def test_what_is_broken_around_is_named(house: House, database: str, tmp_p
 
 
 def _now() -> float:
-    import datetime
-
-    return datetime.datetime.now(datetime.UTC).timestamp()
+    return datetime.now(UTC).timestamp()
 
 
 async def test_a_database_without_anything_and_one_that_is_away(

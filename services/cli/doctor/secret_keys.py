@@ -38,7 +38,8 @@ async def secret_keys(patient: Patient) -> list[Finding]:
             )
             for key in missing
         ]  # fmt: skip
-    unneeded = [key for key in vault.key_ids[1:] if not needed[key] and not needed[""]]
+    first, *others = vault.key_ids
+    unneeded = [key for key in others if not needed[key] and not needed[""]]
     if unneeded:
         return [
             warning(
@@ -47,9 +48,9 @@ async def secret_keys(patient: Patient) -> list[Finding]:
                 "Take it out of MACAO_SECRET_KEY, and restart.",
             )
         ]
-    if len(vault.key_ids) > 1:
+    if others:
         return [warning("secret keys", "a rotation is not finished", "Run macao keys rotate.")]
-    return [well("secret keys", f"everything is under the key {vault.key_ids[0]}")]
+    return [well("secret keys", f"everything is under the key {first}")]
 
 
 async def signing_keys(patient: Patient) -> list[Finding]:
