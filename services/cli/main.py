@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from services.cli.advice import Advice
 from services.cli.commands import (
+    archive,
     audit,
     case,
     check,
@@ -76,6 +77,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     grant,
     erase,
     keys,
+    archive,
     migrate,
     doctor,
     projections,

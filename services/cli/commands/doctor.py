@@ -3,11 +3,7 @@
 import argparse
 import asyncio
 import os
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-from services.cli.advice import Advice
 
 if TYPE_CHECKING:
     from services.cli.doctor.finding import Finding
@@ -44,12 +40,13 @@ def run(args: argparse.Namespace) -> int:
 async def _found(database: str | None, server: str) -> "list[Finding]":
     import asyncpg
 
+    from services.cli.deployment import deployment
     from services.cli.doctor.examining import examine
     from services.cli.doctor.finding import failure
     from services.cli.doctor.patient import Patient
     from services.runtime.settings import Settings, SettingsError
 
-    environment, home, address = _deployment(database)
+    environment, home, address = deployment(database)
     try:
         settings = Settings.from_environment(environment)
     except SettingsError as error:
@@ -73,34 +70,6 @@ async def _found(database: str | None, server: str) -> "list[Finding]":
         return await examine(Patient(settings, connection, home, (server or address).rstrip("/")))
     finally:
         await connection.close()
-
-
-def _deployment(database: str | None) -> tuple[Mapping[str, str], Path | None, str]:
-    """Return the settings of the services as variables, and the home and the address of a running ``macao up``."""
-    from services.cli.embedded.home import Home
-    from services.cli.places import checkpoint_directory, default_home
-
-    given = dict(os.environ)
-    if database:
-        given["MACAO_DATABASE_URL"] = database
-    if given.get("MACAO_DATABASE_URL"):
-        return given, None, ""
-    home = Home(default_home())
-    running = home.running()
-    if running is None:
-        raise Advice(
-            "say which deployment: set the variables that the services have; or start macao up first."
-        )
-    other = checkpoint_directory(home.directory, running.database_url)
-    checkpoints = other if other.is_dir() else checkpoint_directory(home.directory, "")
-    return (
-        {
-            **given, "MACAO_DATABASE_URL": running.database_url, "MACAO_REDIS_URL": running.redis_url,
-            "MACAO_SECRET_KEY": running.secret_key, "MACAO_CHECKPOINT_DIRECTORY": str(checkpoints),
-        },
-        home.directory,
-        running.url,
-    )  # fmt: skip
 
 
 def _show(findings: "list[Finding]") -> None:
