@@ -12,6 +12,8 @@ from tests.disputes.hall import AUDITOR
 from tests.http.app import SECRET_KEY
 from tests.privacy.house import House, Person, house_of, macao
 from tests.privacy.small_s3 import ACCESS_KEY, SmallS3, small_s3
+from tests.privacy.test_keys import NEW_KEY
+from tests.support.databases import Databases
 
 
 @pytest.fixture
@@ -124,6 +126,61 @@ async def test_a_bucket_holds_the_same(
     bucket.refuses = True
     assert await macao("archive", "s3://records/macao", "verify") == 1
     assert "cannot be listed" in capsys.readouterr().err
+
+
+async def test_a_new_database_serves_what_the_archive_holds(
+    deployed: str, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    directory, keys = str(tmp_path / "archive"), tmp_path / "keys.json"
+    async with house_of(deployed) as house:
+        anna, bela = await house.account("Anna"), await house.account("Bela")
+        first, second = await ended(house, anna, bela), await ended(house, anna, bela)
+        records = {
+            match: (await house.client.get(f"/v1/matches/{match}/record")).content
+            for match in (first, second)
+        }
+        keys.write_bytes((await house.client.get("/.well-known/jwks.json")).content)
+        history = f"/players/{anna.id}/matches"
+        await house.until(history, lambda found: [one["status"] for one in found["items"]] == ["ended"] * 2)
+        assert await macao("archive", directory, "--older-than", "0") == 0
+
+    async with databases.fresh() as anew:
+        # Nothing of the old database is left, and there is another secret key.
+        monkeypatch.setenv("MACAO_DATABASE_URL", anew)
+        monkeypatch.setenv("MACAO_SECRET_KEY", NEW_KEY)
+        assert await macao("archive", directory, "restore", first, "--key", str(keys)) == 0
+        assert await macao("archive", directory, "restore", "--key", str(keys)) == 0
+        assert "1 matches are in the log again, 1 were there before." in capsys.readouterr().out
+        async with house_of(anew, NEW_KEY) as house:
+            for match, record in records.items():
+                after = (await house.client.get(f"/v1/matches/{match}/record")).content
+                # The same events, byte for byte; another key signs, and another log gives the receipt.
+                assert after.splitlines()[1:-1] == record.splitlines()[1:-1]
+                assert (await house.client.get(f"/v1/matches/{match}/audit")).json()["sound"]
+                step = await house.client.get(f"/v1/matches/{match}/steps/3")
+                assert step.status_code == 200, step.text
+                await house.until(f"/matches/{match}/receipt", lambda _: True)
+            await house.until(
+                history, lambda found: [one["status"] for one in found["items"]] == ["ended"] * 2
+            )
+            # And it goes on.
+            await ended(house, await house.account("Cora"), await house.account("Dora"))
+        for match in records:
+            assert await macao("audit", match) == 0
+        capsys.readouterr()
+        # Commitments whose matches are in no archive are gone, and an audit does not keep that to itself.
+        assert await macao("audit", "--all") == 1
+        (finding,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("- log, chance")]
+        assert "commitments that were published, 1 are gone" in finding
+
+    # What is not sound is left alone and named.
+    async with databases.fresh() as another:
+        monkeypatch.setenv("MACAO_DATABASE_URL", another)
+        Place.at(directory).put(second, records[second].replace(b'"rolled"', b'"busted"', 1))
+        assert await macao("archive", directory, "restore") == 1
+        assert (said := capsys.readouterr().out).startswith(f"{second}: ")
+        assert "1 matches are in the log again, 0 were there before; 1 were left." in said
 
 
 async def test_a_match_whose_chain_is_broken_is_not_archived(

@@ -7,13 +7,16 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, S3Store
 
 from services.contracts.ids import MATCH, is_id
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config
 
 SUFFIX: Final = ".ndjson.gz"
 RECORD_BYTES_MAX: Final = 1 << 30
@@ -47,7 +50,7 @@ class Place:
                 if not parts.netloc:
                     raise PlaceError(f"{address} names no bucket: write s3://bucket/prefix")
                 endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
-                more = {"endpoint": endpoint} if endpoint else {}
+                more: S3Config = {"endpoint": endpoint} if endpoint else {}
                 store: ObjectStore = S3Store(
                     parts.netloc, prefix=parts.path.strip("/") or None, config=more,
                     client_options={"allow_http": endpoint.startswith("http:"), "timeout": "60s"},

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from services.cli.archiving.checking import Checked
     from services.cli.archiving.keeping import Kept
     from services.cli.archiving.place import Place
+    from services.cli.archiving.restoring import Restored
 
 NAME: Final = "archive"
 HELP: Final = "write records of ended matches to an archive, check it, or take one out"
@@ -28,10 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("place", metavar="PLACE", help="a directory, or s3://bucket/prefix (AWS_… variables)")
     parser.add_argument(
-        "action", nargs="?", choices=("keep", "verify", "get"), default="keep",
-        help="keep: write what has ended (the default). verify: audit everything that is there. get: print one record",
+        "action", nargs="?", choices=("keep", "verify", "get", "restore"), default="keep",
+        help="keep: write what has ended (the default). verify: audit everything that is there. get: print one record."
+        " restore: write into the log what it does not have",
     )  # fmt: skip
-    parser.add_argument("match", nargs="?", metavar="ID", help="of get: the match, m_…")
+    parser.add_argument(
+        "match", nargs="?", metavar="ID", help="the match, m_…: of get, and of restore if it is one"
+    )
     parser.add_argument(
         "--older-than", metavar="DAYS", type=float, default=DAYS,
         help=f"of keep: matches whose last event is older ({DAYS}; a match can be disputed for a week)",
@@ -40,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key",
         metavar="FILE-OR-BASE64",
-        help="of verify: the service's public keys, a saved /.well-known/jwks.json",
+        help="of verify and restore: the service's public keys, a saved /.well-known/jwks.json",
     )
     parser.add_argument(
         "--offline",
@@ -64,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
     from services.contracts.ids import MATCH, is_id
     from services.runtime.settings import SettingsError
 
-    if (args.action == "get") != (args.match is not None):
-        raise Advice("say which match: macao archive PLACE get m_…; keep and verify take all of them.")
+    if args.match is None and args.action == "get":
+        raise Advice("say which match: macao archive PLACE get m_…")
+    if args.match is not None and args.action in {"keep", "verify"}:
+        raise Advice(f"{args.action} takes all matches: leave {args.match} out.")
     if args.match is not None and not is_id(MATCH, args.match):
         raise Advice(
             f"{args.match} is not the id of a match: those look like m_01KB9Y…, 26 characters after the m_."
@@ -75,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         place = Place.at(args.place)
         if args.action == "get":
-            return _get(place, args.match)
+            return _get(place, f"{args.match}")
+        if args.action == "restore":
+            return _told_restored(asyncio.run(_restore(place, args)))
         if args.action == "verify":
             return _verify(place, args)
         return _told_kept(asyncio.run(_keep(place, args)), place)
@@ -128,14 +136,39 @@ def _told_kept(kept: "Kept", place: "Place") -> int:
     return 0
 
 
-def _verify(place: "Place", args: argparse.Namespace) -> int:
-    from services.cli.archiving.checking import check
+async def _restore(place: "Place", args: argparse.Namespace) -> "Restored":
+    from services.cli.archiving.restoring import restore
+    from services.cli.deployment import deployment
+    from services.runtime.platform import Platform
+    from services.runtime.settings import Settings
+
+    environment, _, _ = deployment(args.database)
+    wanted = place.matches() if args.match is None else [args.match]
+    async with Platform(Settings.from_environment(environment)) as platform:
+        return await restore(platform, place, wanted, _keys(args.key), _progress)
+
+
+def _told_restored(restored: "Restored") -> int:
+    for fault in restored.faults:
+        print(fault)
+    left = f"; {len(restored.faults):,} were left" if restored.faults else ""
+    print(f"{restored.matches:,} matches are in the log again, {restored.there:,} were there before{left}.")
+    return 1 if restored.faults else 0
+
+
+def _keys(given: str | None) -> "Mapping[str, bytes] | None":
     from services.cli.public_keys import UnusableKeyError, read_keys
 
     try:
-        keys = read_keys(args.key, "") if args.key else None
+        return read_keys(given, "") if given else None
     except UnusableKeyError as error:
         raise Advice(f"{error}.") from error
+
+
+def _verify(place: "Place", args: argparse.Namespace) -> int:
+    from services.cli.archiving.checking import check
+
+    keys = _keys(args.key)
     expected = None if args.offline else asyncio.run(_expected(args.database))
     return _told_checked(check(place, keys, expected, _progress), place)
 
