@@ -65,6 +65,7 @@ def service(platform: Platform) -> Service:
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            await answers.check_keys()
             await stack.enter_async_context(passwords.working())
             await stack.enter_async_context(peer)
             follower = asyncio.create_task(subscription.run(), name=boards.NAME)

@@ -28,6 +28,7 @@ REFUSED_MS: Final = 400 * 86_400_000
 _HOOKS: Final = (
     "SELECT n.nspname AS schema FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace"
     " WHERE p.proname = 'forget_player' AND n.nspname LIKE 'macao\\_%'"
+    " AND p.proowner = (SELECT nspowner FROM pg_namespace WHERE nspname = 'macao_runtime')"
     " AND pg_get_function_identity_arguments(p.oid) = 'i_player text, i_name text' ORDER BY 1"
 )
 

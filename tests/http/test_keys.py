@@ -177,3 +177,18 @@ async def test_a_key_that_is_to_follow_is_published_before_it_signs(database):
         assert await tokens.verify(first_id, b"record", signature)
     finally:
         await pool.close()
+
+
+async def test_an_installation_from_before_goes_on_to_derive_from_its_key(database):
+    pool, tokens = await tokens_of(database)
+    await tokens.open()
+    await pool.close()
+    owner = await asyncpg.connect(database)
+    await owner.execute("DELETE FROM macao_runtime.secrets")
+    await owner.close()
+    for keys in (SECRET_KEY, f"{OTHER_KEY},{SECRET_KEY}"):
+        box, opened = vault(keys), Database(settings_of(database))
+        await opened.open()
+        await Tokens(opened, box, SystemClock(), system_entropy).open()
+        assert box.derive("invitation", "t_1") == vault().derive("invitation", "t_1")
+        await opened.close()

@@ -171,7 +171,9 @@ async def test_a_new_database_serves_what_the_archive_holds(
         capsys.readouterr()
         # Commitments whose matches are in no archive are gone, and an audit does not keep that to itself.
         assert await macao("audit", "--all") == 1
-        (finding,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("- log, chance")]
+        (finding,) = [
+            line for line in capsys.readouterr().out.splitlines() if line.startswith("- log, chance")
+        ]
         assert "commitments that were published, 1 are gone" in finding
 
     # What is not sound is left alone and named.

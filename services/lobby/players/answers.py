@@ -15,7 +15,7 @@ from services.runtime.clock import Clock
 from services.runtime.connection import AnyConnection
 from services.runtime.database import Database
 from services.runtime.rotating import ANSWERS, REQUEST_MARK_BYTES, REQUESTS
-from services.runtime.vault import Vault
+from services.runtime.vault import PREFIX_BYTES, Vault
 from services.runtime.web.idempotency import Command
 from services.runtime.web.problems import Problem
 
@@ -31,6 +31,20 @@ class Answers:
         self._database = database
         self._vault = vault
         self._clock = clock
+
+    async def check_keys(self) -> None:
+        """See to it that every key is here that an answer needs which may still be asked for.
+
+        Raises:
+            VaultError: one is missing, and what to do.
+        """
+        heads = await self._database.pool.fetch(
+            "SELECT DISTINCT substr(answer, 1, $1) AS head FROM macao_runtime.answers WHERE expires_at_ms > $2",
+            PREFIX_BYTES,
+            self._clock.now_ms(),
+        )
+        for row in heads:
+            self._vault.check(row["head"], ANSWERS.purpose)
 
     async def earlier(self, command: Command | None, kind: type[T]) -> T | None:
         """Return the first answer to a command, or None where this is the first time.
