@@ -8,6 +8,7 @@ from services.cli.advice import Advice
 from services.cli.compose import NoSuchServiceError, compose
 from services.runtime.settings import Settings, SettingsError
 from services.runtime.web.logs import configure_logging
+from services.runtime.web.request import PLATFORM
 from services.runtime.web.server import ListenError, listen, server_of
 
 
@@ -35,5 +36,12 @@ def serve(service: str, host: str | None, port: int | None, descriptor: int | No
         raise Advice(f"{error}.") from error
     with listener:
         server = server_of(application, settings)
-        server.run([listener])
+        try:
+            server.run([listener])
+        except SystemExit:
+            # So uvicorn ends a process that did not come to serve; what a setting is to blame for is said in a line.
+            unfit = application.state[PLATFORM].unfit
+            if unfit is None:
+                raise
+            raise Advice(f"{unfit}.") from unfit
     return 0 if server.started else 1

@@ -23,6 +23,7 @@ from services.engine.disputes.cases import Cases
 from services.engine.disputes.command_log import CommandLog
 from services.engine.disputes.court import Court
 from services.engine.disputes.docket import Docket
+from services.engine.disputes.words import DisputeWords
 from services.engine.http import disputes, games, log, playing, records, replaying, socket, starting
 from services.engine.http.documentation import documentation
 from services.engine.play.commitments import Commitments
@@ -68,7 +69,8 @@ def service(platform: Platform) -> Service:
     commands = CommandLog(
         platform.database, platform.clock, platform.settings.command_log_days, platform.registry
     )
-    court = Court(platform.log, docket, commands, views, moves, platform.clock, platform.entropy)
+    words = DisputeWords(platform.database, platform.entropy)
+    court = Court(platform.log, docket, words, commands, views, moves, platform.clock, platform.entropy)
     cases = Cases(platform, views, writer, CATALOGUE, commands, pulse)
     reveals = Reveals(platform.vault, platform.log)
     deadlines = Deadlines(live)
@@ -121,6 +123,7 @@ def service(platform: Platform) -> Service:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
+        await commitments.check_keys()
         runs = [*(subscription.run for subscription in subscriptions), ticker.run, sealers.run]
         runs += [commands.run, court.run]
         if platform.settings.bots:

@@ -15,6 +15,7 @@ from services.lobby.http.documentation import documentation
 from services.lobby.players.accounts import Accounts
 from services.lobby.players.answers import Answers
 from services.lobby.players.guests import Guests
+from services.lobby.players.leaving import Leaving
 from services.lobby.players.limits import PlayerLimits
 from services.lobby.players.passwords import Passwords
 from services.lobby.players.sessions import Sessions
@@ -55,6 +56,7 @@ def service(platform: Platform) -> Service:
     )
     accounts = Accounts(platform.database, platform.players, platform.tokens, answers, passwords)
     sessions = Sessions(platform.database, platform.tokens, answers)
+    leaving = Leaving(platform.tokens, platform.players, desk, board, platform.clock)
     limits = PlayerLimits.of(platform.settings)
     subscription = Subscription(
         platform.database,
@@ -69,6 +71,7 @@ def service(platform: Platform) -> Service:
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            await answers.check_keys()
             await stack.enter_async_context(passwords.working())
             await stack.enter_async_context(peer)
             follower = asyncio.create_task(subscription.run(), name=boards.NAME)
@@ -81,6 +84,7 @@ def service(platform: Platform) -> Service:
         "/v1",
         route_handlers=[
             players.create_player, players.get_me, players.add_credential, players.change_password,
+            players.erase_me,
             tokens.sign_in, tokens.refresh_token, tokens.log_out,
             tokens.make_token, tokens.list_tokens, tokens.revoke_token,
             tables.open_table, tables.list_tables, tables.get_table, tables.change_table, tables.start_table,
@@ -92,7 +96,20 @@ def service(platform: Platform) -> Service:
     return Service(
         LOBBY,
         (router,),
-        provides=(guests, accounts, sessions, limits, desk, board, keeper, streams, views, bots, quick),
+        provides=(
+            guests,
+            accounts,
+            sessions,
+            leaving,
+            limits,
+            desk,
+            board,
+            keeper,
+            streams,
+            views,
+            bots,
+            quick,
+        ),
         lifespan=lifespan,
         checks={"engine": peer.ready},
         documentation=documentation,

@@ -17,7 +17,7 @@ from services.runtime.log import EventLog
 from services.runtime.log.counts import AppendCounts
 from services.runtime.logs import SpreadLog
 from services.runtime.players import Players
-from services.runtime.settings import Settings
+from services.runtime.settings import Settings, SettingsError
 from services.runtime.tokens.tokens import Tokens
 from services.runtime.vault import Vault
 
@@ -28,6 +28,7 @@ class Platform:
     Attributes:
         registry: what this process counts, for Prometheus; of its own, so that tests and composed apps do not mix.
         app: the composed app itself, through which services of one process reach each other's endpoints.
+        unfit: why the process did not come to serve, where a setting is to blame.
         stopping: set as soon as the process is told to end, before anything closes: open streams end on it.
     """
 
@@ -66,6 +67,7 @@ class Platform:
         self.address_meter: Final = Meter(Policy("address", settings.requests_per_address), self.limiter)
         self.proxies: Final = Proxies(settings.trusted_proxies)
         self.players: Final = Players(self.database)
+        self.unfit: SettingsError | None = None
         self.stopping: Final = asyncio.Event()
         self.app: ASGIApp | None = None
         self._open = AsyncExitStack()

@@ -47,9 +47,9 @@ class Players:
         )
 
     async def find(self, player_id: str) -> Player | None:
-        """Return a player, or None if there is none of that id."""
+        """Return a player, or None if there is none of that id (any more)."""
         row = await self._database.pool.fetchrow(
-            "SELECT id, name, kind FROM macao_runtime.players WHERE id = $1", player_id
+            "SELECT id, name, kind FROM macao_runtime.players WHERE id = $1 AND kind <> 'erased'", player_id
         )
         return None if row is None else Player(row["id"], row["name"], row["kind"])
 

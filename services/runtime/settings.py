@@ -22,7 +22,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         database_direct_url: PostgreSQL itself, where ``database_url`` leads to a pooler; empty: it does not.
         log_servers: PostgreSQL servers for further logs, as ``a=postgresql://… b=postgresql://…``; empty: none.
         redis_url: Redis 7 or Valkey: one, Sentinel or a cluster (``redis_url.py``); empty: no doorbell, readers poll.
-        secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it.
+        secret_key: 32 bytes in base64url; encrypts seeds and signing keys at rest, which are lost without it. Behind
+            it, with commas, may stand earlier ones, which still decrypt.
         host: the address to listen on.
         port: the TCP port to listen on.
         public_url: the address under which clients reach the service, for links; empty: ``http://host:port``.

@@ -363,3 +363,17 @@ def test_a_claim_may_be_named_by_a_url():
     assert identity.scopes == {"play", "audit", "operate"}
     with pytest.raises(TokenError, match="expired"):
         read(said, config, 3_000_000)
+
+
+async def test_an_erased_player_comes_back_as_somebody_new(site, issuer):
+    token = issuer.token("abc", preferred_username="Theodora")
+    before = (await me(site, token)).json()
+    erased = await site.client.delete("/v1/players/me", headers=bearer(token))
+    assert erased.status_code == 204, erased.text
+    assert (await me(site, token)).json()["code"] == "unauthenticated"
+    after = (await me(site, issuer.token("abc", preferred_username="Theodora", jti="2"))).json()
+    assert (after["name"], after["id"] != before["id"]) == ("Theodora", True)
+    rows = await site.platform.database.pool.fetch(
+        "SELECT name, kind FROM macao_runtime.players WHERE id = $1", before["id"]
+    )
+    assert [tuple(row) for row in rows] == [("Erased player", "erased")]

@@ -64,6 +64,8 @@ BAD = [
     ("admin", "reserved"),
     ("ADMIN", "reserved"),
     ("Admin 7", "reserved"),
+    ("Erased player", "reserved"),
+    ("ERASED-PLAYER 3", "reserved"),
     ("The Admin", "reserved"),
     ("Adm1n", "reserved"),
     ("Àdmin", "reserved"),

@@ -8,7 +8,7 @@ from typing import Any, Final, cast, get_args
 import msgspec
 
 from services.contracts.envelope import Draft, Event
-from services.contracts.events import bank, cards, chance, chips, dice, dispute, match, rating, table
+from services.contracts.events import bank, cards, chance, chips, dice, dispute, match, past, rating, table
 from services.contracts.events.base import Fact
 
 MatchFact = (
@@ -35,7 +35,10 @@ RatingFact = rating.RatingApplied | rating.RatingWithdrawn
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
-UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
+UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {
+    ("dispute-opened", 1): past.complaint_apart,
+    ("dispute-ruled", 1): past.reasons_apart,
+}
 """(type, schema) to the function that turns a body of that schema into one of the next."""
 
 TYPES: Final[Mapping[str, type[Fact]]] = {
@@ -47,7 +50,10 @@ TYPES: Final[Mapping[str, type[Fact]]] = {
 MATCH_TYPES: Final = frozenset(str(struct.__struct_config__.tag) for struct in get_args(MatchFact))
 """The types that stand in the streams of matches."""
 
-PAST: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {}
+PAST: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {
+    ("dispute-opened", 1): past.DisputeOpened1,
+    ("dispute-ruled", 1): past.DisputeRuled1,
+}
 """Shapes that are no longer written, by type and schema: each step that `UPCASTERS` brings forward, as a struct."""
 
 SHAPES: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
 from services.contracts.events.base import Fact
+
+
+class Words(Struct, frozen=True):
+    """What somebody wrote, as an event holds it: a seal. The words can name a person, so they lie outside the log.
+
+    Attributes:
+        seal: the commitment to the words under a salt of their own (hex), made as for sealed bodies; empty where the
+            reader may not know of them yet.
+        text: the words themselves, in events from before they were kept outside; else None.
+    """
+
+    seal: str
+    text: str | None = None
 
 
 class Arrived(Struct, frozen=True):
@@ -51,12 +64,14 @@ class DisputeOpened(Fact, frozen=True, tag="dispute-opened"):
         arrivals: the commands that came in around the event, in the order in which they came in.
     """
 
+    SCHEMA: ClassVar[int] = 2
+
     match: str
     version: int
     event_hash: str
     seat: int
     player: str
-    complaint: str
+    complaint: Words
     refused: Arrived | None
     arrivals: tuple[Arrived, ...]
 
@@ -71,8 +86,11 @@ class DisputeRuled(Fact, frozen=True, tag="dispute-ruled"):
     Attributes:
         verdict: whether the complaint is right.
         match: whether the match still counts. ``void`` leads to ``match-voided`` in the match's own stream.
+        reasons: for everybody to read.
     """
+
+    SCHEMA: ClassVar[int] = 2
 
     verdict: Literal["upheld", "dismissed"]
     match: Literal["stands", "void"]
-    reasons: str
+    reasons: Words

@@ -264,7 +264,7 @@ def case_file(dispute: Dispute, evidence: Evidence) -> CaseFile:
         complaint=Complaint(
             seat=opened.seat,
             version=opened.version,
-            text=opened.complaint,
+            text=dispute.complaint,
             opened_at_ms=dispute.opened_at_ms,
             event_hash=opened.event_hash,
             event_unchanged=disputed.event.hash.hex() == opened.event_hash,

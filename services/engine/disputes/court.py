@@ -18,11 +18,12 @@ from services.contracts.chain import SALT_BYTES
 from services.contracts.envelope import Event, Head, chain
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft
-from services.contracts.events.dispute import Arrived, DisputeOpened, DisputeRuled, DisputeWithdrawn
+from services.contracts.events.dispute import Arrived, DisputeOpened, DisputeRuled, DisputeWithdrawn, Words
 from services.contracts.ids import DISPUTE, ENTROPY_BYTES, is_id, make_id
 from services.engine.disputes.command_log import CommandLog
 from services.engine.disputes.dispute import WINDOW_MS, Dispute, fold
 from services.engine.disputes.docket import Docket
+from services.engine.disputes.words import DisputeWords
 from services.engine.play.live import Live
 from services.engine.play.moves import Moves
 from services.engine.play.views import Views
@@ -67,6 +68,7 @@ class Court:
         self,
         log: EventLog,
         docket: Docket,
+        words: DisputeWords,
         commands: CommandLog,
         views: Views,
         moves: Moves,
@@ -76,6 +78,7 @@ class Court:
         """Work on disputes in a log."""
         self._log = log
         self._docket = docket
+        self._words = words
         self._commands = commands
         self._views = views
         self._moves = moves
@@ -134,15 +137,23 @@ class Court:
         if reserved.outcome == "too-many":
             raise Problem("disputes-exhausted")
         at_ms = events[0].at_ms if refused is None else refused.at_ms
+        said = await self._words.keep(
+            complaint, "complaint", dispute=reserved.dispute, author=player,
+            players=[each.player for each in live.match.started.seats],
+        )  # fmt: skip
         opened = DisputeOpened(
             match=live.match.started.match, version=version, event_hash=events[0].hash.hex(), seat=seat,
-            player=player, complaint=complaint, refused=refused, arrivals=await self._evidence(live, at_ms),
+            player=player, complaint=said, refused=refused, arrivals=await self._evidence(live, at_ms),
         )  # fmt: skip
-        public = replace(opened, complaint="", refused=None, arrivals=())
+        public = replace(opened, complaint=Words(""), refused=None, arrivals=())
         try:
-            return await self._append(reserved.dispute, Head(), opened, public, player, command, now_ms)
+            done = await self._append(reserved.dispute, Head(), opened, public, player, command, now_ms)
         except _MovedOnError:
+            await self._words.drop(said)
             raise Problem("unavailable", "The dispute is being opened already.") from None
+        if done.replayed:
+            await self._words.drop(said)
+        return done
 
     async def withdraw(self, dispute: Dispute, player: str, command: Command) -> Outcome:
         """Take a complaint back.
@@ -155,6 +166,7 @@ class Court:
     async def rule(
         self,
         dispute: Dispute,
+        live: Live,
         auditor: str,
         verdict: Literal["upheld", "dismissed"],
         match: Literal["stands", "void"],
@@ -166,7 +178,18 @@ class Court:
         Raises:
             Problem: the dispute is closed.
         """
-        done = await self._close(dispute, DisputeRuled(verdict, match, reasons), auditor, command)
+        said = await self._words.keep(
+            reasons, "reasons", dispute=dispute.id, author=auditor,
+            players=[each.player for each in live.match.started.seats],
+        )  # fmt: skip
+        try:
+            done = await self._close(dispute, DisputeRuled(verdict, match, said), auditor, command)
+        except Problem as problem:
+            if problem.code != "unavailable":  # then it may have been written all the same
+                await self._words.drop(said)
+            raise
+        if done.replayed:
+            await self._words.drop(said)
         if done.dispute.void_is_due:
             await self._carry_out(done.dispute)
         return done
@@ -277,7 +300,8 @@ class Court:
 
     async def _load(self, dispute: str, version: int = EVENTS_MAX) -> Dispute | None:
         page = await self._log.read_stream(dispute, 0, version)
-        return fold(recorded.event for recorded in page)
+        found = fold(recorded.event for recorded in page)
+        return None if found is None else await self._words.spoken(found)
 
     async def _carry_out(self, dispute: Dispute) -> None:
         """Make the match void, once; it is said nowhere but in the match's stream that it is."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from services.contracts.envelope import Event, Head
 from services.contracts.events.catalogue import fact_of
-from services.contracts.events.dispute import DisputeOpened, DisputeRuled, DisputeWithdrawn
+from services.contracts.events.dispute import DisputeOpened, DisputeRuled, DisputeWithdrawn, Words
 
 State = Literal["open", "withdrawn", "ruled"]
 
@@ -27,13 +27,16 @@ class Ruling(Struct, frozen=True):
     Attributes:
         auditor: who ruled, ``p_…``.
         at_ms: when, Unix time in milliseconds.
+        sealed: the reasons as the event holds them.
+        reasons: the same in words, once they have been looked up (``words.py``).
     """
 
     auditor: str
     at_ms: int
     verdict: Literal["upheld", "dismissed"]
     match: Literal["stands", "void"]
-    reasons: str
+    sealed: Words
+    reasons: str = ""
 
 
 class Dispute(Struct, frozen=True):
@@ -43,6 +46,7 @@ class Dispute(Struct, frozen=True):
         opened: the complaint, with what was kept as evidence.
         closed_at_ms: when it was withdrawn or ruled on, None while it is open.
         head: the end of its stream.
+        complaint: the player's own words, once they have been looked up (``words.py``).
     """
 
     id: str
@@ -52,6 +56,7 @@ class Dispute(Struct, frozen=True):
     state: State = "open"
     closed_at_ms: int | None = None
     ruling: Ruling | None = None
+    complaint: str = ""
 
     @property
     def void_is_due(self) -> bool:

@@ -13,7 +13,7 @@ from services.contracts.ids import MATCH, is_id
 from services.engine.disputes.case import CaseFile
 from services.engine.disputes.cases import Cases
 from services.engine.disputes.court import Court, Outcome
-from services.engine.disputes.dispute import Dispute, Ruling, State
+from services.engine.disputes.dispute import Dispute, State
 from services.engine.disputes.report import markdown
 from services.engine.http.playing import watched
 from services.engine.play.live import Live
@@ -45,7 +45,7 @@ class DisputeRequest(Body, frozen=True):
 
     Attributes:
         version: the event that it is about.
-        complaint: what is wrong, in the player's own words. It stands in the log for ever.
+        complaint: what is wrong, in the player's own words. The log holds a seal over them: they can be erased.
         refused_key: the Idempotency-Key of an own command that was refused: then the complaint is about that refusal.
     """
 
@@ -68,6 +68,21 @@ class RulingRequest(Body, frozen=True):
     reasons: Text
 
 
+class RulingView(Struct, frozen=True):
+    """What an auditor decided.
+
+    Attributes:
+        auditor: who ruled, ``p_…``.
+        at_ms: when, Unix time in milliseconds.
+    """
+
+    auditor: str
+    at_ms: int
+    verdict: Literal["upheld", "dismissed"]
+    match: Literal["stands", "void"]
+    reasons: str
+
+
 class DisputeView(Struct, frozen=True):
     """A dispute.
 
@@ -88,7 +103,7 @@ class DisputeView(Struct, frozen=True):
     state: State
     opened_at_ms: int
     closed_at_ms: int | None
-    ruling: Ruling | None
+    ruling: RulingView | None
 
 
 class DisputePage(Struct, frozen=True):
@@ -226,7 +241,7 @@ async def rule_on_dispute(
     if live.match.seat_of(auditor) is not None:
         raise Problem("auditor-seated")
     done = await request.the(Court).rule(
-        dispute, auditor, data.verdict, data.match, _clean(data.reasons, "reasons"), command
+        dispute, live, auditor, data.verdict, data.match, _clean(data.reasons, "reasons"), command
     )
     return _done(done, 200)
 
@@ -265,12 +280,17 @@ def _may_see(dispute: Dispute, live: Live, watcher: Watcher, *, auditor: bool) -
 
 
 def _view(dispute: Dispute) -> DisputeView:
-    opened = dispute.opened
+    opened, ruled = dispute.opened, dispute.ruling
+    ruling = (
+        None
+        if ruled is None
+        else RulingView(ruled.auditor, ruled.at_ms, ruled.verdict, ruled.match, ruled.reasons)
+    )
     return DisputeView(
         id=dispute.id, match_id=opened.match, version=opened.version,
         about="event" if opened.refused is None else "refusal", seat=opened.seat, player=opened.player,
-        complaint=opened.complaint, state=dispute.state, opened_at_ms=dispute.opened_at_ms,
-        closed_at_ms=dispute.closed_at_ms, ruling=dispute.ruling,
+        complaint=dispute.complaint, state=dispute.state, opened_at_ms=dispute.opened_at_ms,
+        closed_at_ms=dispute.closed_at_ms, ruling=ruling,
     )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ NAMES: Final = {
     "PlayerView": "Player",
     "SeatTaken": "MatchSeat",
     "GameView": "Game",
+    "RulingView": "Ruling",
 }  # fmt: skip
 
 _DESCRIPTION: Final = """

@@ -11,9 +11,11 @@ from services.contracts.ids import DEFAULT_LOG, ENTROPY_BYTES, MATCH, make_id
 from services.engine.rules.chance import SEED_BYTES, commitment_of
 from services.runtime.clock import Clock, Entropy
 from services.runtime.database import Database, settle
-from services.runtime.vault import Vault
+from services.runtime.rotating import Encrypted
+from services.runtime.vault import PREFIX_BYTES, Vault
 
 SEED_PURPOSE: Final = "match seed"
+SEEDS: Final = Encrypted("macao_engine.commitments", "match", "seed_sealed", SEED_PURPOSE)
 
 
 class Commitment(Struct, frozen=True):
@@ -111,6 +113,19 @@ class Commitments:
         if sealed is None:
             raise LookupError(f"there is no commitment for {match}")
         return self._vault.decrypt(SEED_PURPOSE, sealed, match.encode())
+
+    async def check_keys(self) -> None:
+        """See to it that every key is here that a match needs which is not over.
+
+        Raises:
+            VaultError: one is missing, and what to do.
+        """
+        heads = await self._database.pool.fetch(
+            "select distinct substr(seed_sealed, 1, $1) as head from macao_engine.commitments where state = 'open'",
+            PREFIX_BYTES,
+        )
+        for row in heads:
+            self._vault.check(row["head"], SEED_PURPOSE)
 
     async def is_revealed(self, match: str) -> bool:
         """Say whether the seed of a match is public: the match is over, or will never be played."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final
 
 from litestar import Response
@@ -12,6 +13,7 @@ from services.lobby.tables.keeper import Keeper
 from services.lobby.tables.orders import Order
 from services.lobby.tables.table import NO_SEED, Level
 from services.lobby.tables.views import TableView, TableViews
+from services.runtime.names import canonical
 from services.runtime.web import reading
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
@@ -21,6 +23,9 @@ from services.runtime.web.request import Request
 
 SEATS_MAX: Final = 64
 SEED_MAX: Final = 64
+NAME_PART_MIN: Final = 3
+NAME_WITHIN_MIN: Final = 6
+"""Shorter names stand in the middle of random seeds by chance."""
 
 SeatNumber = Annotated[int, Meta(ge=0, lt=SEATS_MAX)]
 Seed = Annotated[str, Meta(max_length=1_000, description="1 to 64 characters from A-Z a-z 0-9 _ and -")]
@@ -75,11 +80,11 @@ def headers_of(done: Done) -> dict[str, str]:
     return headers
 
 
-def checked_seed(seed: str | None) -> str:
-    """Return a player's own seed, ``-`` for none.
+async def checked_seed(request: Request, seed: str | None) -> str:
+    """Return the caller's own seed, ``-`` for none.
 
     Raises:
-        Problem: ``seed-invalid``.
+        Problem: ``seed-invalid``, also for a seed that names the player: it stands in the record for ever.
     """
     if seed is None:
         return NO_SEED
@@ -87,4 +92,20 @@ def checked_seed(seed: str | None) -> str:
         one.isascii() and (one.isalnum() or one in "_-") for one in seed
     ):
         raise Problem("seed-invalid")
+    player = (await request.caller()).player
+    names = await request.platform.players.names_of([player])
+    if player in names and _names(seed, names[player]):
+        raise Problem(
+            "seed-invalid",
+            "The seed holds your name, and stands in the record for ever: draw one at random.",
+            params={"rule": "name"},
+        )
     return seed
+
+
+def _names(seed: str, name: str) -> bool:
+    """Say whether a seed has a word of a name as one of its words, or a longer name anywhere."""
+    words = {canonical(word) for word in re.split("[_-]", seed)}
+    parts = {canonical(part) for part in name.split() if len(part) >= NAME_PART_MIN}
+    whole = canonical(name)
+    return bool(words & (parts | {whole})) or (len(whole) >= NAME_WITHIN_MIN and whole in canonical(seed))

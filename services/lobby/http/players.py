@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from litestar import Response, get, post, put
+from litestar import Response, delete, get, post, put
 from litestar.params import JSONBody
 from msgspec import Meta
 
-from services.lobby.http.asking import KEY_REFUSALS, anonymous_command, headers_of, in_session, name_in
+from services.lobby.http.asking import (
+    KEY_REFUSALS,
+    anonymous_command,
+    headers_of,
+    in_person,
+    in_session,
+    name_in,
+)
 from services.lobby.players.accounts import Accounts
 from services.lobby.players.guests import Guests, NewPlayer
+from services.lobby.players.leaving import Leaving
 from services.lobby.players.limits import PlayerLimits
 from services.runtime.players import Player
 from services.runtime.web.authentication import needs
@@ -134,3 +142,21 @@ async def change_password(request: Request, data: JSONBody[PasswordRequest]) -> 
         caller, data.current, data.password, end_tokens=data.end_tokens
     )
     await request.platform.limiter.forgive(limits.names, caller.player)
+
+
+@delete(
+    "/players/me",
+    guards=[needs("play")],
+    tags=["players"],
+    operation_id="erase_me",
+    summary="Erase the account",
+    responses=refusals("not-found", "match-running", "sign-in-needed"),
+)
+async def erase_me(request: Request) -> None:
+    """Erase the player that the token speaks for, for good.
+
+    The name, the password, every session and token, the tie to an external issuer and the player's own complaints go.
+    Seats at open tables are freed. Matches that were played stay as they are; whoever looks at them reads "Erased
+    player" where the name stood. Who sits in a running match leaves it first.
+    """
+    await request.the(Leaving).leave(await in_person(request))

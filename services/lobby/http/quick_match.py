@@ -51,7 +51,7 @@ async def quick_match(request: Request, data: JSONBody[QuickMatchRequest]) -> Re
     ``seed`` counts at a table that was open already. Who has to open one (its ``host``) came before its commitment, and
     gives a seed with ``PUT /v1/tables/{id}/seed`` then.
     """
-    seed = checked_seed(data.seed)
+    seed = await checked_seed(request, data.seed)
     caller = await request.caller()
     done = await request.the(QuickMatch).seat(
         data.game,

@@ -78,7 +78,7 @@ async def join_table(
     request: Request, table_id: FromPath[str], data: JSONBody[JoinRequest]
 ) -> Response[TableView]:
     """Take a free seat. A body is needed, ``{}`` at least. The last seat of a quick-match table starts its match."""
-    seed = checked_seed(data.seed)
+    seed = await checked_seed(request, data.seed)
     code = None if data.invite_code is None else hash_of(data.invite_code)
     caller = await request.caller()
     done = await request.the(Desk).act(
@@ -125,7 +125,7 @@ async def give_seed(
     request: Request, table_id: FromPath[str], data: JSONBody[SeedRequest]
 ) -> Response[TableView]:
     """Give or change the own contribution to the chance of the next match; it counts for one match."""
-    seed = checked_seed(data.seed)
+    seed = await checked_seed(request, data.seed)
     return await act(request, table_id, GiveSeed(seed), Cause("seed", seed=seed))
 
 

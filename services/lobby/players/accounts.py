@@ -54,7 +54,7 @@ class Accounts:
         try:
             async with self._database.pool.acquire() as connection, connection.transaction():
                 await self._turn(connection, account, stored)
-                await self._answers.keep(connection, command, account)
+                await self._answers.keep(connection, command, account, player_id)
         except UniqueViolationError as error:
             if "account_name" in (error.constraint_name or ""):
                 raise Problem("name-taken", params={"name": name}) from None
@@ -97,7 +97,7 @@ class Accounts:
                 token, refresh = await self._tokens.sign_in(connection, row["id"])
                 player = Player(row["id"], row["name"], "account")
                 made = NewPlayer(player, token, refresh, LIFETIME_SECONDS)
-                await self._answers.keep(connection, command, made)
+                await self._answers.keep(connection, command, made, player.id)
         except UniqueViolationError:
             return await self._answers.other(command, NewPlayer), True
         return made, False

@@ -1,7 +1,7 @@
 """The first answers to writes that leave no event, kept for a day, so that a retry gets the same.
 
 The log cannot recognise such a retry. The answers hold tokens: they are encrypted. The requests may hold passwords:
-what tells two of them apart is kept under a key, as a bare hash would let a password be guessed from it.
+what tells two of them apart is encrypted as well, as a bare hash would let a password be guessed from it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from msgspec import Struct
 from services.runtime.clock import Clock
 from services.runtime.connection import AnyConnection
 from services.runtime.database import Database, settle
-from services.runtime.vault import Vault
+from services.runtime.rotating import ANSWERS, REQUEST_MARK_BYTES, REQUESTS
+from services.runtime.vault import PREFIX_BYTES, Vault
 from services.runtime.web.idempotency import Command
 from services.runtime.web.problems import Problem
 
 KEPT_MS: Final = 24 * 3600 * 1000
-_PURPOSE: Final = "stored answer"
 
 T = TypeVar("T", bound=Struct)
 
@@ -31,6 +31,20 @@ class Answers:
         self._database = database
         self._vault = vault
         self._clock = clock
+
+    async def check_keys(self) -> None:
+        """See to it that every key is here that an answer needs which may still be asked for.
+
+        Raises:
+            VaultError: one is missing, and what to do.
+        """
+        heads = await self._database.pool.fetch(
+            "SELECT DISTINCT substr(answer, 1, $1) AS head FROM macao_runtime.answers WHERE expires_at_ms > $2",
+            PREFIX_BYTES,
+            self._clock.now_ms(),
+        )
+        for row in heads:
+            self._vault.check(row["head"], ANSWERS.purpose)
 
     async def earlier(self, command: Command | None, kind: type[T]) -> T | None:
         """Return the first answer to a command, or None where this is the first time.
@@ -47,15 +61,17 @@ class Answers:
         )
         if row is None:
             return None
-        if row["request_hash"] != self._mark_of(command):
+        if not self._is_of(row["request_hash"], command):
             raise Problem("idempotency-key-reused")
         await settle(self._database.pool)
         return msgspec.json.decode(
-            self._vault.decrypt(_PURPOSE, row["answer"], command.id.encode()), type=kind
+            self._vault.decrypt(ANSWERS.purpose, row["answer"], command.id.encode()), type=kind
         )
 
-    async def keep(self, connection: AnyConnection, command: Command | None, answer: Struct) -> None:
-        """Keep an answer, in the transaction that it comes from; what is older than a day is swept out.
+    async def keep(
+        self, connection: AnyConnection, command: Command | None, answer: Struct, player: str
+    ) -> None:
+        """Keep an answer to a player, in the transaction that it comes from; what is older than a day is swept out.
 
         Raises:
             UniqueViolationError: another request with this key was faster; see ``other``.
@@ -64,12 +80,13 @@ class Answers:
         await connection.execute("DELETE FROM macao_runtime.answers WHERE expires_at_ms < $1", now)
         if command is not None:
             await connection.execute(
-                "INSERT INTO macao_runtime.answers (command, request_hash, answer, expires_at_ms)"
-                " VALUES ($1, $2, $3, $4)",
+                "INSERT INTO macao_runtime.answers (command, request_hash, answer, expires_at_ms, player)"
+                " VALUES ($1, $2, $3, $4, $5)",
                 command.id,
-                self._mark_of(command),
-                self._vault.encrypt(_PURPOSE, msgspec.json.encode(answer), command.id.encode()),
+                self._vault.encrypt(REQUESTS.purpose, command.hash, command.id.encode()),
+                self._vault.encrypt(ANSWERS.purpose, msgspec.json.encode(answer), command.id.encode()),
                 now + KEPT_MS,
+                player,
             )
 
     async def is_kept(self, connection: AnyConnection, command: Command | None) -> bool:
@@ -88,5 +105,7 @@ class Answers:
             raise Problem("unavailable")
         return answer
 
-    def _mark_of(self, command: Command) -> bytes:
-        return self._vault.derive("request of a stored answer", command.hash.hex())
+    def _is_of(self, kept: bytes, command: Command) -> bool:
+        if len(kept) == REQUEST_MARK_BYTES:  # from before it was encrypted
+            return kept == self._vault.derive(REQUESTS.purpose, command.hash.hex())
+        return self._vault.decrypt(REQUESTS.purpose, kept, command.id.encode()) == command.hash

@@ -61,7 +61,7 @@ class Guests:
                 await self._players.create(connection, player)
                 token, refresh = await self._tokens.sign_in(connection, player.id)
                 made = NewPlayer(player, token, refresh, LIFETIME_SECONDS)
-                await self._answers.keep(connection, command, made)
+                await self._answers.keep(connection, command, made, player.id)
         except UniqueViolationError:
             return await self._answers.other(command, NewPlayer), True
         return made, False

@@ -61,8 +61,9 @@ class Sessions:
                 work, refresh_token, lambda: self._answers.is_kept(work.connection, command)
             )
             if refreshed is not None:
-                issued = Issued(*refreshed, LIFETIME_SECONDS)
-                await self._answers.keep(work.connection, command, issued)
+                player, token, following = refreshed
+                issued = Issued(token, following, LIFETIME_SECONDS)
+                await self._answers.keep(work.connection, command, issued, player)
                 return issued, False
         earlier = await self._answers.earlier(command, Issued)
         if earlier is not None:
@@ -97,7 +98,7 @@ class Sessions:
                 row = await self._tokens.named.add(connection, caller.player, name, wanted, days)
                 token = self._tokens.named_token(caller.player, row)
                 made = NewToken(row.id, name, row.scopes, row.created_at_ms, row.expires_at_ms, token)
-                await self._answers.keep(connection, command, made)
+                await self._answers.keep(connection, command, made, caller.player)
         except UniqueViolationError:
             return await self._answers.other(command, NewToken), True
         except TooManyError:

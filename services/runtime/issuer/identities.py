@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from asyncpg import UniqueViolationError
@@ -18,11 +18,16 @@ CACHE_MAX: Final = 8_192
 NUMBERS_MAX: Final = 9
 
 
+Gone = Callable[[str], bool]
+"""Whether a player was erased since: then the subject is somebody new."""
+
+
 class Identities:
     """Finds the player of a subject, and makes it the first time."""
 
-    def __init__(self, database: Database, clock: Clock, entropy: Entropy) -> None:
+    def __init__(self, database: Database, clock: Clock, entropy: Entropy, gone: Gone) -> None:
         self._database = database
+        self._gone = gone
         self._clock = clock
         self._entropy = entropy
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -31,7 +36,7 @@ class Identities:
         """Return the player; ``wish`` is what they would like to be called, should they be new."""
         key = (issuer, subject)
         player = self._known.get(key)
-        if player is None:
+        if player is None or self._gone(player):
             player = self._known[key] = await self._find(*key) or await self._make(*key, wish)
             if len(self._known) > CACHE_MAX:
                 self._known.popitem(last=False)

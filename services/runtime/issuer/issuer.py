@@ -12,7 +12,7 @@ from services.runtime.clock import Clock, Entropy
 from services.runtime.database import Database
 from services.runtime.issuer.claims import read
 from services.runtime.issuer.config import IssuerConfig
-from services.runtime.issuer.identities import Identities
+from services.runtime.issuer.identities import Gone, Identities
 from services.runtime.issuer.keys import IssuerKeys
 from services.runtime.tokens.caller import EXTERNAL, Caller, TokenError
 
@@ -25,22 +25,24 @@ RECHECK_MS: Final = 300_000
 class Issuer:
     """The one external issuer of this installation."""
 
-    def __init__(self, config: IssuerConfig, database: Database, clock: Clock, entropy: Entropy) -> None:
+    def __init__(
+        self, config: IssuerConfig, database: Database, clock: Clock, entropy: Entropy, gone: Gone
+    ) -> None:
         self._config = config
         self._clock = clock
         self._keys = IssuerKeys(config)
-        self._identities = Identities(database, clock, entropy)
+        self._identities = Identities(database, clock, entropy, gone)
         self._known: OrderedDict[str, tuple[Caller, int]] = OrderedDict()
 
     @classmethod
-    def configured(cls, database: Database, clock: Clock, entropy: Entropy) -> Self | None:
-        """Return the issuer that the settings name, or None.
+    def configured(cls, database: Database, clock: Clock, entropy: Entropy, gone: Gone) -> Self | None:
+        """Return the issuer that the settings name, or None; ``gone`` says whether a player was erased.
 
         Raises:
             SettingsError: the settings cannot be used.
         """
         config = IssuerConfig.of(database.settings)
-        return None if config is None else cls(config, database, clock, entropy)
+        return None if config is None else cls(config, database, clock, entropy, gone)
 
     async def close(self) -> None:
         """Close the connections to the issuer."""

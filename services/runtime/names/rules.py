@@ -37,7 +37,8 @@ _OFFICES: Final = frozenset(
 _KEPT: Final = _OFFICES | frozenset(
     canonical(word)
     for word in (
-        "anonymous", "auditor", "deleted", "engine", "everybody", "everyone", "host", "lobby", "mod", "nobody", "none",
+        "anonymous", "auditor", "deleted", "engine", "erased", "erased player", "everybody", "everyone", "host",
+        "lobby", "mod", "nobody", "none",
         "null", "operations", "owner", "postmaster", "projections", "root", "security", "server", "service",
         "somebody", "spectator", "undefined", "unknown", "webmaster",
     )

@@ -1,22 +1,28 @@
 """The signing keys: Ed25519, one for tokens and one for records, private halves encrypted at rest.
 
-The table is where the keys are published: every process reads the public halves from there, and takes a
-key that appeared since (another process rotated) when it first meets its id.
+The table is where the keys are published: every process reads the public halves from there, again and again. A key that
+is to follow appears a while before its time, so that all processes go over to it at the same moment, and whoever reads
+the published keys has it before it signs anything. Keys that signed once stay, to verify with.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
 from typing import Final, Literal
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from msgspec import Struct
+from msgspec.structs import replace
 
 from services.contracts.ids import ENTROPY_BYTES, make_id
 from services.runtime.clock import Clock, Entropy
 from services.runtime.connection import AnyConnection
 from services.runtime.database import Database
+from services.runtime.rotating import SECRETS, SIGNING_KEYS
 from services.runtime.vault import Vault
 
 Purpose = Literal["token", "record"]
@@ -25,7 +31,16 @@ PURPOSES: Final[tuple[Purpose, ...]] = ("token", "record")
 RELOAD_SECONDS: Final = 5.0
 """How often at most an unknown key id sends us to the table; made-up ids must not cost a query each."""
 
-_VAULT_PURPOSE: Final = "signing key"
+LOOK_SECONDS: Final = 15.0
+"""How often every process looks for keys that are to follow."""
+LEAD_SECONDS: Final = 60.0
+"""How long before its time a key is published: longer than a look takes to come round."""
+
+LASTING_BYTES: Final = 64
+LASTING: Final = "derivations"
+"""The secret that everything derived follows from."""
+
+_logger: Final = logging.getLogger(__name__)
 
 
 class PublicKey(Struct, frozen=True):
@@ -35,13 +50,15 @@ class PublicKey(Struct, frozen=True):
         id: names the key in tokens and records.
         purpose: what it may sign. A record's bytes are never taken for a token, nor the other way round.
         raw: the 32 bytes of the public key.
-        since_ms: since when it signs, Unix time in milliseconds: until the next one of its purpose, or still.
+        since_ms: since when it signs, Unix time in milliseconds; perhaps still to come.
+        until_ms: when the next one of its purpose takes over; None as long as there is none.
     """
 
     id: str
     purpose: Purpose
     raw: bytes
     since_ms: int
+    until_ms: int | None = None
 
 
 class Keyring:
@@ -52,7 +69,7 @@ class Keyring:
         self._vault = vault
         self._clock = clock
         self._entropy = entropy
-        self._private: dict[Purpose, tuple[str, Ed25519PrivateKey]] = {}
+        self._private: dict[Purpose, list[tuple[int, str, Ed25519PrivateKey]]] = {}
         self._public: dict[str, PublicKey] = {}
         self._verifiers: dict[str, Ed25519PublicKey] = {}
         self._reloaded_at = 0.0
@@ -68,22 +85,47 @@ class Keyring:
                 "SELECT pg_advisory_xact_lock(hashtextextended('macao_runtime.signing_keys', 0))"
             )
             await self._load(connection)
+            await self._open_lasting(connection)
             for purpose in PURPOSES:
                 if purpose not in self._private:
-                    await self._create(connection, purpose)
+                    await create_key(connection, self._vault, purpose, self._clock, self._entropy)
+                    await self._load(connection)
+
+    @contextlib.asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Learn of keys that are to follow, while open."""
+        watcher = asyncio.create_task(self._watch(), name="keyring")
+        try:
+            yield
+        finally:
+            watcher.cancel()
+            await asyncio.wait({watcher})
 
     def sign(self, purpose: Purpose, data: bytes) -> tuple[str, bytes]:
         """Return the id of the key that signed, and the signature of 64 bytes."""
-        key_id, key = self._private[purpose]
+        key_id, key = self.signer(purpose)
         return key_id, key.sign(data)
 
     def signer(self, purpose: Purpose) -> tuple[str, Ed25519PrivateKey]:
         """Return the key that signs for a purpose, and its id."""
-        return self._private[purpose]
+        # Whatever the clocks of service and database make of it, somebody signs: the first key, if none has begun.
+        now = self._clock.now_ms()
+        known = self._private[purpose]
+        _, key_id, key = next((one for one in reversed(known) if one[0] <= now), known[0])
+        return key_id, key
 
     def public_keys(self) -> list[PublicKey]:
         """Return every published key, oldest first."""
-        return list(self._public.values())
+        known = sorted(self._public.values(), key=lambda one: (one.since_ms, one.id))
+        return [
+            replace(
+                one,
+                until_ms=next(
+                    (later.since_ms for later in known[at + 1 :] if later.purpose == one.purpose), None
+                ),
+            )
+            for at, one in enumerate(known)
+        ]
 
     async def verifier(self, purpose: Purpose, key_id: str) -> Ed25519PublicKey | None:
         """Return the public key of that id if it may sign for that purpose, else None."""
@@ -113,6 +155,29 @@ class Keyring:
         async with self._database.pool.acquire() as connection:
             await self._load(connection)
 
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                async with self._database.pool.acquire() as connection:
+                    await self._load(connection)
+            except Exception as error:  # noqa: BLE001 - the database may be away for a while; looking goes on
+                _logger.warning("the signing keys could not be looked at: %r", error)
+
+    async def _open_lasting(self, connection: AnyConnection) -> None:
+        """Give the vault the secret that everything derived follows from; draw it, the first time."""
+        sealed = await connection.fetchval(
+            "SELECT sealed FROM macao_runtime.secrets WHERE name = $1", LASTING
+        )
+        if sealed is None:
+            # Where somebody was before there was such a secret, everything followed from the key itself.
+            root = self._vault.oldest_root if self._private else self._entropy(LASTING_BYTES)
+            sealed = self._vault.encrypt(SECRETS.purpose, root, LASTING.encode())
+            await connection.execute(
+                "INSERT INTO macao_runtime.secrets (name, sealed) VALUES ($1, $2)", LASTING, sealed
+            )
+        self._vault.lasting(self._vault.decrypt(SECRETS.purpose, sealed, LASTING.encode()))
+
     async def _load(self, connection: AnyConnection) -> None:
         rows = await connection.fetch(
             "SELECT kid, purpose, private_key, extract(epoch FROM created_at) AS since_seconds"
@@ -121,24 +186,36 @@ class Keyring:
         for row in rows:
             key_id, purpose = row["kid"], row["purpose"]
             if key_id not in self._public:
-                raw = self._vault.decrypt(_VAULT_PURPOSE, row["private_key"], key_id.encode())
+                raw = self._vault.decrypt(SIGNING_KEYS.purpose, row["private_key"], key_id.encode())
                 key = Ed25519PrivateKey.from_private_bytes(raw)
                 self._take(key_id, purpose, key, int(row["since_seconds"] * 1000))
-
-    async def _create(self, connection: AnyConnection, purpose: Purpose) -> None:
-        key_id = make_id("k", self._clock.now_ms(), self._entropy(ENTROPY_BYTES))
-        key = Ed25519PrivateKey.from_private_bytes(self._entropy(32))
-        since_seconds = await connection.fetchval(
-            "INSERT INTO macao_runtime.signing_keys (kid, purpose, public_key, private_key) VALUES ($1, $2, $3, $4)"
-            " RETURNING extract(epoch FROM created_at)",
-            key_id,
-            purpose,
-            key.public_key().public_bytes_raw(),
-            self._vault.encrypt(_VAULT_PURPOSE, key.private_bytes_raw(), key_id.encode()),
-        )
-        self._take(key_id, purpose, key, int(since_seconds * 1000))
 
     def _take(self, key_id: str, purpose: Purpose, key: Ed25519PrivateKey, since_ms: int) -> None:
         self._public[key_id] = PublicKey(key_id, purpose, key.public_key().public_bytes_raw(), since_ms)
         self._verifiers[key_id] = key.public_key()
-        self._private[purpose] = (key_id, key)
+        known = self._private.setdefault(purpose, [])
+        known.append((since_ms, key_id, key))
+        known.sort(key=lambda one: one[:2])
+
+
+async def create_key(
+    connection: AnyConnection,
+    vault: Vault,
+    purpose: Purpose,
+    clock: Clock,
+    entropy: Entropy,
+    lead_seconds: float = 0,
+) -> str:
+    """Make a key and publish it; it signs after so many seconds. Returns its id."""
+    key_id = make_id("k", clock.now_ms(), entropy(ENTROPY_BYTES))
+    key = Ed25519PrivateKey.from_private_bytes(entropy(32))
+    await connection.execute(
+        "INSERT INTO macao_runtime.signing_keys (kid, purpose, public_key, private_key, created_at)"
+        " VALUES ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5))",
+        key_id,
+        purpose,
+        key.public_key().public_bytes_raw(),
+        vault.encrypt(SIGNING_KEYS.purpose, key.private_bytes_raw(), key_id.encode()),
+        lead_seconds,
+    )
+    return key_id

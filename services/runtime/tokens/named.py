@@ -75,7 +75,10 @@ class NamedTokens:
         )
         if count >= NAMED_MAX:
             raise TooManyError
-        if not scopes <= await scopes_of(connection, player):
+        exists = await connection.fetchval(
+            "SELECT kind <> 'erased' FROM macao_runtime.players WHERE id = $1", player
+        )
+        if not exists or not scopes <= await scopes_of(connection, player):
             raise ScopeError
         token = NamedToken(
             make_id(NAMED, now, self._entropy(ENTROPY_BYTES)), name, sorted(scopes), now, now + days * DAY_MS

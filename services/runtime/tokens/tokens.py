@@ -47,7 +47,7 @@ class Tokens:
         self.revocations: Final = Revocations(database, clock, bell or Bell(database.settings))
         self.named: Final = NamedTokens(clock, entropy)
         self._verifier = Verifier(self.keyring, clock)
-        self._issuer = Issuer.configured(database, clock, entropy)
+        self._issuer = Issuer.configured(database, clock, entropy, lambda player: player in self.revocations)
         self._refresh = RefreshTokens(clock, entropy)
         self._clock = clock
         self._service_tokens: dict[str, tuple[str, int]] = {}
@@ -62,6 +62,7 @@ class Tokens:
         """Learn of revocations, and keep the way to the external issuer, while open."""
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.revocations.watching())
+            await stack.enter_async_context(self.keyring.watching())
             if self._issuer is not None:
                 stack.push_async_callback(self._issuer.close)
             yield
@@ -78,6 +79,8 @@ class Tokens:
             caller = await self._verifier.caller_of(token)
         if caller.session in self.revocations:
             raise TokenError("The token has been revoked.")
+        if caller.player in self.revocations:
+            raise TokenError("This player was erased.")
         return caller
 
     def access_token(
@@ -111,8 +114,8 @@ class Tokens:
 
     async def refresh(
         self, work: Transaction, refresh_token: str, is_retry: Callable[[], Awaitable[bool]]
-    ) -> tuple[str, str] | None:
-        """Exchange a refresh token for an access token and the next refresh token; None if it is not good.
+    ) -> tuple[str, str, str] | None:
+        """Exchange a refresh token for player, access token and next refresh token; None if it is not good.
 
         What comes back a second time ends its session, unless ``is_retry`` says that it is the same request again.
         The caller commits either way.
@@ -121,7 +124,7 @@ class Tokens:
         if rotated is None:
             return None
         session, refresh = rotated
-        return self._access_of(session), refresh
+        return session.player, self._access_of(session), refresh
 
     async def end(self, work: Transaction, caller: Caller) -> None:
         """End what the caller's token belongs to: its session, or the token itself where it has none."""

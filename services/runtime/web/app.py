@@ -19,7 +19,7 @@ from litestar.types import Message, Receive, Scope, Send
 
 from services.runtime.platform import Platform
 from services.runtime.service import Check, Factory, Service
-from services.runtime.settings import Settings
+from services.runtime.settings import Settings, SettingsError
 from services.runtime.vault import KEY_BYTES
 from services.runtime.web import catalogue, health, metrics
 from services.runtime.web.bodies import SIZE_MAX
@@ -166,10 +166,14 @@ def _lifespan(platform: Platform, hub: StreamHub, services: list[Service]) -> Ca
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(platform)
-            await stack.enter_async_context(hub.watching())
-            for service in services:
-                await stack.enter_async_context(service.lifespan())
+            try:
+                await stack.enter_async_context(platform)
+                await stack.enter_async_context(hub.watching())
+                for service in services:
+                    await stack.enter_async_context(service.lifespan())
+            except SettingsError as error:
+                platform.unfit = error
+                raise
             yield
             platform.stopping.set()
 

@@ -1,0 +1,6 @@
+"""``macao doctor``: what it looks at, one subject a file.
+
+``finding.py`` what is told; ``patient.py`` what is looked at; ``server.py`` PostgreSQL itself; ``schema.py``
+migrations, rights, triggers; ``truth.py`` the log, its chains and its checkpoints; ``readers.py`` who reads it;
+``secret_keys.py`` keys; ``around.py`` Redis, disks, clocks, services.
+"""

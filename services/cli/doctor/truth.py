@@ -1,0 +1,174 @@
+"""The log: samples of its chains, its numbering, and whether it still is the one that was signed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from services.cli.doctor.finding import Finding, failure, warning, well
+from services.cli.doctor.patient import Patient
+from services.contracts.chain import GENESIS, seal_of
+from services.contracts.checkpoint import Checkpoint
+from services.contracts.ids import DEFAULT_LOG
+from services.runtime.database import Database
+from services.runtime.log import EventLog
+from services.runtime.tree.outside import OutsideFile, UnreadableLine
+from services.runtime.tree.signing import is_signed
+from services.runtime.tree.store import MissingNodeError, TreeStore
+
+STREAMS: Final = 20
+EVENTS_MAX: Final = 2_000
+"""So many events of a stream are looked at."""
+TAIL: Final = 1_000
+SEAL_LAG_SECONDS: Final = 120.0
+
+
+async def chains(patient: Patient) -> list[Finding]:
+    """Streams picked by chance are whole: each event has its hash and follows the one before, up to the head."""
+    log = EventLog(Database(patient.settings))
+    streams = await patient.rows(
+        f"SELECT id, version, hash FROM {log.schema}.streams ORDER BY random() LIMIT {STREAMS}"  # noqa: S608
+    )
+    seen = 0
+    for stream in streams:
+        previous, version = GENESIS, 0
+        for recorded in await log.read_stream(stream["id"], 0, EVENTS_MAX, connection=patient.connection):
+            event = recorded.event
+            version += 1
+            sealed = (
+                event.sealed is None or event.salt is None or seal_of(event.salt, event.sealed) == event.seal
+            )
+            if (
+                (event.version, event.previous) != (version, previous)
+                or event.recomputed_hash() != event.hash
+                or not sealed
+            ):
+                return [_broken(stream["id"], version)]
+            previous = event.hash
+        if version < EVENTS_MAX and (version, previous) != (stream["version"], stream["hash"]):
+            return [_broken(stream["id"], version + 1)]
+        seen += version
+    return [well("chains", f"{len(streams)} streams picked by chance are whole, {seen:,} events")]
+
+
+async def numbering(patient: Patient) -> list[Finding]:
+    """The last events are numbered without a gap."""
+    schema = EventLog(Database(patient.settings)).schema
+    row = await patient.connection.fetchrow(
+        f"SELECT count(*), min(position), max(position) FROM"  # noqa: S608
+        f" (SELECT position FROM {schema}.events ORDER BY position DESC LIMIT {TAIL}) AS tail"
+    )
+    count, first, last = row
+    if count and last - first + 1 != count:
+        return [
+            failure(
+                "numbering", f"between the positions {first:,} and {last:,} some are missing",
+                "Stop writing, keep the database as it is, run macao audit --all.",
+            )
+        ]  # fmt: skip
+    return [well("numbering", f"{last or 0:,} events, the last {count:,} without a gap")]
+
+
+async def checkpoints(patient: Patient) -> list[Finding]:
+    """The newest checkpoint is signed, and signs the log that is there; the file outside says the same."""
+    log = EventLog(Database(patient.settings))
+    store = TreeStore(DEFAULT_LOG, log.schema)
+    newest = await store.newest(patient.connection)
+    head = await log.head_position(connection=patient.connection)
+    if newest is None:
+        if head == 0:
+            return [well("checkpoints", "the log is empty: nothing is to be signed")]
+        return [
+            warning(
+                "checkpoints", f"none was signed yet, of {head:,} events",
+                "The sealer runs in the engine: is one up? See MACAO_CHECKPOINT_SECONDS.",
+            )
+        ]  # fmt: skip
+    rewritten = "Stop writing, keep the database as it is, run macao audit --all (runbook: LogRewritten)."
+    if not is_signed(newest):
+        return [failure("checkpoints", f"that of {newest.size:,} events has a false signature", rewritten)]
+    if newest.size > head:
+        return [
+            failure(
+                "checkpoints",
+                f"{newest.size:,} events were signed, {head:,} are there: a tail was lost",
+                rewritten,
+            )
+        ]
+    findings = await _outside(patient, store, newest.size)
+    age = await patient.value(
+        "SELECT extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 FROM"  # noqa: S608
+        f" (SELECT recorded_at FROM {log.schema}.events WHERE position > $1 ORDER BY position LIMIT 1) AS next",
+        newest.size,
+    )
+    if age is not None and age > max(SEAL_LAG_SECONDS, 3 * patient.settings.checkpoint_seconds):
+        findings.append(
+            warning(
+                "checkpoints", f"{head - newest.size:,} events are not signed, the oldest for {age:.0f} s",
+                "The sealer runs in the engine: is one up, and what does its log say?",
+            )
+        )  # fmt: skip
+    return findings or [well("checkpoints", f"{newest.size:,} of {head:,} events are signed")]
+
+
+async def _outside(patient: Patient, store: TreeStore, size: int) -> list[Finding]:
+    directory = patient.directory("checkpoint_directory")
+    if directory is None:
+        return [
+            warning(
+                "checkpoints", "they are kept nowhere but in the database",
+                "Set MACAO_CHECKPOINT_DIRECTORY to a place on another disk or machine, and back it up.",
+            )
+        ]  # fmt: skip
+    file = OutsideFile(directory, store.log)
+    if not file.path.is_file():
+        return [
+            warning(
+                "checkpoints", f"{file.path} is not here",
+                "Run this where the engine runs, or see MACAO_CHECKPOINT_DIRECTORY.",
+            )
+        ]  # fmt: skip
+    last = None
+    for line in file.read():
+        if isinstance(line, UnreadableLine):
+            return [
+                failure(
+                    "checkpoints",
+                    f"{file.path} line {line.line}: {line.problem}",
+                    "Restore it from its backup.",
+                )
+            ]
+        # What was signed before a declared loss may be of events that are gone.
+        last = line if isinstance(line, Checkpoint) else None
+    if last is None:
+        return []
+    broken = (
+        "The log is not the one that was signed: stop writing, run macao audit --all (runbook: LogRewritten)."
+    )
+    if last.size > size:
+        return [
+            failure(
+                "checkpoints", f"outside {last.size:,} events are signed, in the database {size:,}", broken
+            )
+        ]
+    try:
+        root = (await store.root_at(patient.connection, last.size)).hex()
+    except MissingNodeError as error:
+        return [
+            failure(
+                "checkpoints",
+                f"the tree has a hole: {error}",
+                "Tiles are made again by the sealer: restart it.",
+            )
+        ]
+    return (
+        []
+        if root == last.root
+        else [failure("checkpoints", f"the first {last.size:,} events are others", broken)]
+    )
+
+
+def _broken(stream: str, version: int) -> Finding:
+    return failure(
+        "chains", f"{stream} is broken at version {version}",
+        f"Keep the database as it is, and run macao audit {stream} and macao audit --all: they say what was changed.",
+    )  # fmt: skip
