@@ -35,7 +35,9 @@ Figures = dict[tuple[str, int], list[Pace]]
 
 def main() -> None:
     """Read the arguments, run, and print."""
-    parser = argparse.ArgumentParser(prog="python -m bench.move", description="Moves a second, with the floor.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.move", description="Moves a second, with the floor."
+    )
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--moves", type=int, default=4000, help="of one figure of one round, at 16 clients")
@@ -95,7 +97,8 @@ def _print(figures: Figures, given: argparse.Namespace) -> None:
             rates = [pace.a_second for pace in paces]
             ratios = [ours.a_second / floor.a_second for ours, floor in zip(paces, base, strict=False)]
             medians = [
-                ours.percentile_ms(0.5) / floor.percentile_ms(0.5) for ours, floor in zip(paces, base, strict=False)
+                ours.percentile_ms(0.5) / floor.percentile_ms(0.5)
+                for ours, floor in zip(paces, base, strict=False)
             ]
             print(
                 f"{FLOORS.get(name, name):44}{clients:>8}{median(rates):>10,.0f}{min(rates):>8,.0f}{max(rates):>8,.0f}"

@@ -81,9 +81,7 @@ class Stage:
         """Start matches until they have as many moves together."""
         made: list[Rehearsed] = []
         while sum(len(one.requests) for one in made) < moves_min:
-            made += await asyncio.gather(
-                *(self.match(game, seats, options or {}) for _ in range(AT_A_TIME))
-            )
+            made += await asyncio.gather(*(self.match(game, seats, options or {}) for _ in range(AT_A_TIME)))
         return made
 
     async def match(self, game: str, seats: int, options: dict[str, Any]) -> Rehearsed:

@@ -88,7 +88,9 @@ def serving(service: str, given: Servers, more: Mapping[str, str] | None = None)
     """Run one service as operators do, with what it says in a file."""
     port = free_port()
     command = [sys.executable, "-P", "-m", "services.cli", "serve", service, "--port", str(port)]
-    with running(command, given.environment | dict(more or {}), port, given.directory / f"{service}.log") as found:
+    with running(
+        command, given.environment | dict(more or {}), port, given.directory / f"{service}.log"
+    ) as found:
         yield found
 
 

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 VOID: Final = "match-voided"
 """A match that is void after its end needs a receipt for its new end."""
 
+READERS_PACE_SECONDS: Final = 0.1
+"""Clocks, bots, seeds and disputes need what happened soon, and not at the price of a query a move each."""
+
 HOLDER_BYTES: Final = 8
 """The length of the name under which this process holds matches with bots."""
 
@@ -70,7 +73,15 @@ def service(platform: Platform) -> Service:
     deadlines = Deadlines(live)
     ticker = Ticker(platform.database, pulse, moves, platform.clock, counts)
     subscriptions = [
-        Subscription(platform.database, platform.log, platform.bell, one.NAME, one.VERSION, one.apply)
+        Subscription(
+            platform.database,
+            platform.log,
+            platform.bell,
+            one.NAME,
+            one.VERSION,
+            one.apply,
+            pace_seconds=READERS_PACE_SECONDS,
+        )
         for one in (reveals, deadlines, Roster(), docket)
     ]
     thinking = Thinking(BOTS, platform.vault, platform.registry)

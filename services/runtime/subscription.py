@@ -57,6 +57,10 @@ HEARTBEAT_SECONDS: Final = 5.0
 BACKOFF_FIRST_SECONDS: Final = 0.05
 BACKOFF_LAST_SECONDS: Final = 2.0
 
+PACE_SECONDS: Final = 0.02
+"""How long at least lies between two pages of a reader that has caught up. Each page costs queries and a commit: under
+load it is to be some tens of events, not the one that has just rung."""
+
 ERROR_CHARS_MAX: Final = 1_000
 """How much of an error is kept."""
 
@@ -109,6 +113,7 @@ class Subscription:
         slice: which of ``slices`` this one is.
         parks: whether an event that fails for good sets its stream aside; if not, it stops the subscription.
         lease_seconds: how long it may be silent before another process takes over.
+        pace_seconds: how long it lets events gather, once it has caught up; the first one after a silence never waits.
     """
 
     def __init__(
@@ -125,7 +130,9 @@ class Subscription:
         slices: int = 1,
         parks: bool = False,
         lease_seconds: float = LEASE_SECONDS,
+        pace_seconds: float = PACE_SECONDS,
     ) -> None:
+        self._pace_seconds = pace_seconds
         self._database = database
         self._log = log
         self._bell = bell
@@ -265,6 +272,8 @@ class Subscription:
                 self._wanted = False
                 raise _HandOverError
             if page.position < before + self._window:
+                if page.position > before:
+                    await asyncio.sleep(self._pace_seconds)
                 await ear.wait(self._poll_seconds)
 
     async def _read(self, connection: Connection[Any]) -> Page:
