@@ -12,7 +12,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 from msgspec import Struct
@@ -64,7 +64,7 @@ class Stage:
         self._players = [make_id(PLAYER, self._clock.now_ms(), os.urandom(ENTROPY_BYTES)) for _ in range(64)]
         self._player_tokens: dict[str, str] = {}
 
-    async def __aenter__(self) -> Stage:
+    async def __aenter__(self) -> Self:
         await self._database.open()
         await self._tokens.open()
         self._player_tokens = {

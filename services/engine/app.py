@@ -80,6 +80,7 @@ def service(platform: Platform) -> Service:
             one.NAME,
             one.VERSION,
             one.apply,
+            types=one.TYPES,
             pace_seconds=READERS_PACE_SECONDS,
         )
         for one in (reveals, deadlines, Roster(), docket)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -113,6 +113,7 @@ class Subscription:
         slice: which of ``slices`` this one is.
         parks: whether an event that fails for good sets its stream aside; if not, it stops the subscription.
         lease_seconds: how long it may be silent before another process takes over.
+        types: the types of events that it is given, None for all; of others it only learns how far the log goes.
         pace_seconds: how long it lets events gather, once it has caught up; the first one after a silence never waits.
     """
 
@@ -130,8 +131,12 @@ class Subscription:
         slices: int = 1,
         parks: bool = False,
         lease_seconds: float = LEASE_SECONDS,
+        types: Collection[str] | None = None,
         pace_seconds: float = PACE_SECONDS,
     ) -> None:
+        if types is not None and slices > 1:
+            raise ValueError("a subscription is either cut into slices or limited to types")
+        self._types = None if types is None else sorted(types)
         self._pace_seconds = pace_seconds
         self._database = database
         self._log = log
@@ -282,6 +287,8 @@ class Subscription:
             return await self._log.read_slice(
                 self._position, self._window, self._slice, self._slices, connection
             )
+        if self._types is not None:
+            return await self._log.read_types(self._position, self._window, self._types, connection)
         events = await self._log.read_all(self._position, self._window, connection=connection)
         if not events:
             return Page([], self._position, b"")

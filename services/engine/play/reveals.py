@@ -17,14 +17,13 @@ from services.contracts.events.table import CommitmentPublished, TableClosed
 from services.engine.play.commitments import SEED_PURPOSE
 from services.runtime.vault import Vault
 
-_TYPES: Final = frozenset({"seed-revealed", "commitment-published", "table-closed"})
-
 
 class Reveals:
     """The subscription ``engine-reveals``."""
 
     NAME: Final = "engine-reveals"
     VERSION: Final = 1
+    TYPES: Final = frozenset({"seed-revealed", "commitment-published", "table-closed"})
 
     def __init__(self, vault: Vault, log_schema: str) -> None:
         """Open seeds with a vault; the log's schema says which matches have begun."""
@@ -34,8 +33,7 @@ class Reveals:
     async def apply(self, connection: Connection[Any], page: list[Recorded]) -> None:
         """Work off a page of the log, inside the subscription's transaction."""
         for recorded in page:
-            if recorded.event.type in _TYPES:
-                await self._apply_one(connection, recorded.event)
+            await self._apply_one(connection, recorded.event)
 
     async def _apply_one(self, connection: Connection[Any], event: Event) -> None:
         match fact_of(event):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from hashlib import sha256
 from typing import Final, Self
 
@@ -79,6 +80,10 @@ class EventLog:
             f"SELECT {columns} FROM {schema}.events WHERE position > $1 AND position <= $2 "  # noqa: S608 - as above
             "AND get_byte(sha256(convert_to(stream, 'UTF8')), 0) % $3 = $4 ORDER BY position"
         )
+        self._types_sql = (
+            f"SELECT {columns} FROM {schema}.events WHERE position > $1 AND position <= $2 "  # noqa: S608 - as above
+            "AND type = ANY ($3) ORDER BY position"
+        )
         self._tail_sql = f"SELECT coalesce(max(position), 0) FROM {schema}.events"  # noqa: S608 - as above
 
     async def __aenter__(self) -> Self:
@@ -134,10 +139,21 @@ class EventLog:
 
         The server leaves out what belongs to other slices (``slice_of``): it reads all of it, the reader only its own.
         """
+        return await self._page(after, window, connection, self._slice_sql, slices, slice)
+
+    async def read_types(
+        self, after: int, window: int, types: Collection[str], connection: AnyConnection
+    ) -> Page:
+        """Return the events of these types among the ``window`` positions after a position."""
+        return await self._page(after, window, connection, self._types_sql, types)
+
+    async def _page(
+        self, after: int, window: int, connection: AnyConnection, sql: str, *which: object
+    ) -> Page:
         end = await connection.fetchrow(self._end_sql, after + min(window, PAGE_MAX))
         if end is None or end[0] <= after:
             return Page([], after, b"")
-        rows = await connection.fetch(self._slice_sql, after, end[0], slices, slice)
+        rows = await connection.fetch(sql, after, end[0], *which)
         return Page([codec.to_recorded(row) for row in rows], end[0], end[1])
 
     async def head_position(self, *, connection: AnyConnection | None = None) -> int:

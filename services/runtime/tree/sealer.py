@@ -45,7 +45,7 @@ URGENT_SECONDS: Final = 1.0
 """How long at least lies between two checkpoints, even if somebody waits for one."""
 
 PACE_SECONDS: Final = 0.1
-"""How long at least lies between two reads of a log whose end has been reached: many leaves cost little more than one."""
+"""How long at least lies between two reads once the end is reached: many leaves cost little more than one."""
 
 STANDBY_SECONDS: Final = 1.0
 BACKOFF_FIRST_SECONDS: Final = 0.05

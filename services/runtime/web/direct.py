@@ -1,9 +1,10 @@
 """The short way to a handler that is called more often than all others together.
 
 Litestar finds routes, makes arguments, calls hooks and builds answers in general ways. For a move that costs as much as
-deciding it. A handler with ``opt={DIRECT: True}`` is called by what it has declared, without the general machinery: its
-check, its body strictly decoded, itself, and its exception handler. It takes the request, one parameter of the path and
-``data``, and answers with bytes. The route stays in Litestar as well: it describes the handler, and serves what is unusual.
+deciding it. A handler with ``opt={DIRECT: True}`` is called by what it has declared, without that machinery: its check,
+its body strictly decoded, itself, and its exception handler. It takes the request, one parameter of the path and
+``data``, and answers with bytes. The route stays in Litestar as well: it describes the handler, and serves what is
+unusual.
 """
 
 from __future__ import annotations
