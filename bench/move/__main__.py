@@ -13,6 +13,7 @@ import uvloop
 
 from bench.machine import machine
 from bench.move.crowd import Pace, Scripts, measure
+from bench.results import Bar, Chart, keep
 from bench.serving.http_client import post
 from bench.serving.rehearsed import Stage
 from bench.serving.servers import Process, Servers, running, servers, serving
@@ -27,7 +28,9 @@ FLOORS: Final = {
     "unreset": "the same, without the pool's reset",
     "gathered": "the same, INSERTs gathered",
 }
+PACKAGES: Final = ("asyncpg", "litestar", "uvicorn", "uvloop")
 AHEAD: Final = 400
+"""Requests that a client may have left of its last match."""
 REQUEST: Final = post("/matches/m_01KB9YABCDEFGHJKMNPQRSTVWX/moves", b'{"move":{"type":"roll"}}')
 
 Figures = dict[tuple[str, int], list[Pace]]
@@ -47,6 +50,7 @@ def main() -> None:
     with servers(given.database) as ready:
         figures = uvloop.run(_measured(ready, given))
     _print(figures, given)
+    keep("move", machine(*PACKAGES), _charts(figures, given))
 
 
 async def _measured(ready: Servers, given: argparse.Namespace) -> Figures:
@@ -84,7 +88,7 @@ def _floor(ready: Servers, kind: str) -> AbstractContextManager[Process]:
 
 
 def _print(figures: Figures, given: argparse.Namespace) -> None:
-    print(machine("asyncpg", "litestar", "uvicorn", "uvloop"))
+    print(machine(*PACKAGES))
     print(f"load average {os.getloadavg()[0]:.1f}; medians of {given.rounds} rounds of {given.moves} moves\n")
     columns = (("clients", 8), ("a second", 10), ("lowest", 8), ("highest", 8), ("p50 ms", 8), ("p99 ms", 8),
                ("own us", 8), ("PG us", 8), ("to floor", 9), ("p50 to floor", 13))  # fmt: skip
@@ -100,13 +104,40 @@ def _print(figures: Figures, given: argparse.Namespace) -> None:
                 ours.percentile_ms(0.5) / floor.percentile_ms(0.5)
                 for ours, floor in zip(paces, base, strict=False)
             ]
-            print(
-                f"{FLOORS.get(name, name):44}{clients:>8}{median(rates):>10,.0f}{min(rates):>8,.0f}{max(rates):>8,.0f}"
-                f"{median(p.percentile_ms(0.5) for p in paces):>8.2f}{median(p.percentile_ms(0.99) for p in paces):>8.2f}"
-                f"{median(1e6 * p.own_seconds / p.answered for p in paces):>8.0f}"
-                f"{median(1e6 * p.server_seconds / p.answered for p in paces):>8.0f}"
-                f"{median(ratios) if ratios else 0:>9.2f}{median(medians) if medians else 0:>13.2f}"
-            )
+            cells = (
+                f"{count:>8}", f"{median(rates):>10,.0f}", f"{min(rates):>8,.0f}", f"{max(rates):>8,.0f}",
+                f"{median(map(_median_ms, paces)):>8.2f}", f"{median(p.percentile_ms(0.99) for p in paces):>8.2f}",
+                f"{median(map(_own_us, paces)):>8.0f}",
+                f"{median(1e6 * p.server_seconds / p.answered for p in paces):>8.0f}",
+                f"{median(ratios) if ratios else 0:>9.2f}", f"{median(medians) if medians else 0:>13.2f}",
+            )  # fmt: skip
+            print(f"{FLOORS.get(name, name):44}" + "".join(cells))
+
+
+def _charts(figures: Figures, given: argparse.Namespace) -> list[Chart]:
+    charts: list[Chart] = []
+    for clients in given.clients:
+        mine = {FLOORS.get(name, name): paces for (name, count), paces in figures.items() if count == clients}
+        for title, unit, read in (
+            ("moves a second", "a second", _rate),
+            ("median latency", "ms", _median_ms),
+            ("processor, of the process that answers", "microseconds a move", _own_us),
+        ):
+            bars = [Bar(name, [read(pace) for pace in paces]) for name, paces in mine.items()]
+            charts.append(Chart(f"{title}, {clients} client{'s' if clients > 1 else ''}", unit, bars))
+    return charts
+
+
+def _rate(pace: Pace) -> float:
+    return pace.a_second
+
+
+def _median_ms(pace: Pace) -> float:
+    return pace.percentile_ms(0.5)
+
+
+def _own_us(pace: Pace) -> float:
+    return 1e6 * pace.own_seconds / pace.answered
 
 
 if __name__ == "__main__":

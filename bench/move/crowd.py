@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from time import perf_counter
 
 from msgspec import Struct
@@ -53,7 +53,7 @@ class Scripts:
         """Add more."""
         self._left.extend(iter(script) for script in scripts)
 
-    def endless(self) -> Iterator[bytes]:
+    def endless(self) -> Generator[bytes, None, None]:
         """Return a client's requests, script after script; what it does not come to is left for others.
 
         Raises:

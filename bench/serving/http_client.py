@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
         Raises:
             AnswerError: (from the future) the answer is neither 200 nor 201, or there is none.
         """
-        assert self._transport is not None  # noqa: S101
+        assert self._transport is not None
         self._waiting = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return self._waiting
@@ -93,3 +93,8 @@ def post(path: str, body: bytes, headers: dict[str, str] | None = None) -> bytes
         *(f"{name}: {value}" for name, value in (headers or {}).items()),
     ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+def get(path: str) -> bytes:
+    """Put a GET together."""
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bench.serving.http_client import Connection, post
+from bench.serving.http_client import Connection, get, post
 from services.contracts.envelope import Recorded
 from services.contracts.events.catalogue import fact_of
 from services.contracts.ids import ENTROPY_BYTES, PLAYER, make_id
@@ -38,10 +38,15 @@ AT_A_TIME: Final = 8
 
 
 class Rehearsed(Struct, frozen=True):
-    """A match that has begun: what is to be sent, in this order, from beginning to end."""
+    """A match that has begun: what is to be sent, in this order, from beginning to end.
+
+    Attributes:
+        versions: of the match before each request.
+    """
 
     match: str
     requests: list[bytes]
+    versions: list[int]
 
 
 class Stage:
@@ -84,13 +89,33 @@ class Stage:
             made += await asyncio.gather(*(self.match(game, seats, options or {}) for _ in range(AT_A_TIME)))
         return made
 
+    async def looked_at(self, game: str, seats: int, count: int) -> None:
+        """Start so many matches, look at each so that the process has it in memory, and leave them as they are."""
+        connection = await Connection.to(*self._at)
+        for _ in range(0, count, AT_A_TIME):
+            players = self._players[:seats]
+            begun = await asyncio.gather(*(self._begun(game, players, {}) for _ in range(AT_A_TIME)))
+            for match_id in begun:
+                await connection.ask(get(f"/v1/matches/{match_id}"))
+        connection.close()
+
     async def match(self, game: str, seats: int, options: dict[str, Any]) -> Rehearsed:
         """Start a match of random players, and work it out."""
         chance = Random(next(self._keys))
         players = chance.sample(self._players, seats)
+        match_id = await self._begun(game, players, options)
+        events = await self._log.read_stream(match_id)
+        seed = await self._commitments.seed_of(match_id)
+        worked_out = list(self._worked_out(events, seed, players, chance))
+        return Rehearsed(
+            match_id, [request for _, request in worked_out], [version for version, _ in worked_out]
+        )
+
+    async def _begun(self, game: str, players: list[str], options: dict[str, Any]) -> str:
+        """Commit to a match and start it, as the lobby does; return its id."""
         connection = await Connection.to(*self._at)
         try:
-            asked = {"game": game, "seats": seats, "options": options}
+            asked = {"game": game, "seats": len(players), "options": options}
             committed = msgspec.json.decode(
                 await connection.ask(post("/v1/commitments", _json(asked), self._lobby()))
             )
@@ -105,13 +130,12 @@ class Stage:
             await connection.ask(post("/v1/matches", _json(begun), self._lobby()))
         finally:
             connection.close()
-        events = await self._log.read_stream(committed["match_id"])
-        seed = await self._commitments.seed_of(committed["match_id"])
-        return Rehearsed(committed["match_id"], list(self._worked_out(events, seed, players, chance)))
+        match_id: str = committed["match_id"]
+        return match_id
 
     def _worked_out(
         self, events: list[Recorded], seed: bytes, players: list[str], chance: Random
-    ) -> Iterator[bytes]:
+    ) -> Iterator[tuple[int, bytes]]:
         match = matches.fold([fact_of(one.event) for one in events], CATALOGUE)
         keys = matches.keys_of(match, seed)
         version = events[-1].event.version
@@ -122,11 +146,8 @@ class Stage:
             advanced = matches.advance(match, seat, move, keys)
             if isinstance(advanced, Refusal):
                 raise TypeError(f"{match.rules.name} refuses {move}, which it lists: {advanced}")
-            yield post(
-                path,
-                b'{"move":%b}' % _json(move),
-                self._headers(self._player_tokens[players[seat]]) | {"If-Match": f'"{version}"'},
-            )
+            headers = self._headers(self._player_tokens[players[seat]]) | {"If-Match": f'"{version}"'}
+            yield version, post(path, b'{"move":%b}' % _json(move), headers)
             facts, match = advanced
             version += len(facts)
 

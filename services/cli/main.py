@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from services.cli.advice import Advice
 from services.cli.commands import (
     audit,
+    bench,
     case,
     check,
     export,
@@ -78,6 +79,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     openapi,
     test,
     check,
+    bench,
     lock,
 )
 

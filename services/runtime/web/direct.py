@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from litestar import Litestar, Response
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
-from litestar.types import Receive, Scope, Send
+from litestar.types import Receive, Send
 
 from services.runtime.web import bodies
 from services.runtime.web.request import Request
@@ -50,7 +50,7 @@ class Direct:
             "Callable[[Request, Exception], Response[bytes]]", handler.resolve_exception_handlers()[Exception]
         )
 
-    def takes(self, scope: Scope, host: bytes | None) -> str | None:
+    def takes(self, scope: Any, host: bytes | None) -> str | None:
         """Return the parameter in the path if the request is for this handler and in no way unusual."""
         found = self._path.fullmatch(scope["path"])
         if found is None or scope["method"] != self._method or scope.get("root_path"):
