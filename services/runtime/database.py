@@ -10,6 +10,7 @@ import asyncpg
 from asyncpg import Connection, Pool
 
 from services.runtime.migrate import APPLICATION_ROLE
+from services.runtime.pool import open_pool
 from services.runtime.settings import Settings
 
 _logger: Final = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class Database:
         Raises:
             OSError, asyncpg.PostgresError: the server cannot be reached or lets nobody in.
         """
-        self._pool = await asyncpg.create_pool(
+        self._pool = await open_pool(
             self.settings.database_url,
             min_size=1,
             max_size=max(1, self.settings.database_pool_max - POOL_RESERVED),
