@@ -14,6 +14,7 @@ from services.cli.commands import (
     accept_loss,
     archive,
     audit,
+    bench,
     case,
     check,
     doctor,
@@ -21,6 +22,7 @@ from services.cli.commands import (
     export,
     grant,
     keys,
+    load,
     lock,
     logs,
     migrate,
@@ -79,6 +81,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     grant,
     erase,
     keys,
+    load,
     migrate,
     logs,
     archive,
@@ -90,6 +93,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     openapi,
     test,
     check,
+    bench,
     lock,
 )
 

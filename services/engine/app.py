@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 VOID: Final = "match-voided"
 """A match that is void after its end needs a receipt for its new end."""
 
+READERS_PACE_SECONDS: Final = 0.1
+"""Clocks, bots, seeds and disputes need what happened soon, and not at the price of a query a move each."""
+
 HOLDER_BYTES: Final = 8
 """The length of the name under which this process holds matches with bots."""
 
@@ -85,6 +88,8 @@ def service(platform: Platform) -> Service:
             one.VERSION,
             one.apply,
             forget=one.forget,
+            types=one.TYPES,
+            pace_seconds=READERS_PACE_SECONDS,
         )
         for one in (reveals, deadlines, Roster(), docket)
     ]

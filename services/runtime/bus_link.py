@@ -28,6 +28,9 @@ HEADS_MAX: Final = 2_000
 BACKOFF_FIRST_SECONDS: Final = 0.05
 BACKOFF_LAST_SECONDS: Final = 2.0
 
+GATHER_SECONDS: Final = 0.004
+"""How long rings gather behind one that has just gone out; under load each would otherwise be a message of its own."""
+
 HEALTH_SECONDS: Final = 5.0
 """How long a silent connection to Redis is trusted before it is tried with a ping, and how long the answer may take."""
 
@@ -173,6 +176,7 @@ class Link:
             ring = Ring(self._sender, self._position, self._heads)
             self._heads = {}
             await self._publish(_encode(ring))
+            await asyncio.sleep(GATHER_SECONDS)
 
     async def _publish(self, message: bytes) -> None:
         """Publish, and once more if the kept connection turns out to be dead; a second failure is a lost ring.

@@ -16,6 +16,7 @@ from asyncpg import Connection, Pool
 
 from services.runtime.hosts import Hosts
 from services.runtime.migrate import APPLICATION_ROLE
+from services.runtime.pool import open_pool
 from services.runtime.settings import Settings, SettingsError
 
 _logger: Final = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class Database:
             SettingsError: a pooler stands where the server itself has to be named.
         """
         await self._look_for_a_pooler()
-        self._pool = await asyncpg.create_pool(
+        self._pool = await open_pool(
             self.settings.database_url,
             min_size=1,
             max_size=max(1, self.settings.database_pool_max - POOL_RESERVED),

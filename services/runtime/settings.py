@@ -68,8 +68,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     guests_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 6_000
     logins_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = 120
     logins_per_name: Annotated[int, Meta(ge=0, le=1_000_000)] = 20
-    requests_per_caller: Annotated[int, Meta(ge=0, le=100_000_000)] = 6_000
-    requests_per_address: Annotated[int, Meta(ge=0, le=100_000_000)] = 60_000
+    requests_per_caller: Annotated[int, Meta(ge=0, le=60_000_000)] = 6_000
+    requests_per_address: Annotated[int, Meta(ge=0, le=60_000_000)] = 60_000
     streams_per_caller: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
     streams_per_address: Annotated[int, Meta(ge=0, le=1_000_000)] = 2_000
     cors_origins: str = ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -56,6 +56,10 @@ HEARTBEAT_SECONDS: Final = 5.0
 
 BACKOFF_FIRST_SECONDS: Final = 0.05
 BACKOFF_LAST_SECONDS: Final = 2.0
+
+PACE_SECONDS: Final = 0.02
+"""How long at least lies between two pages of a reader that has caught up. Each page costs queries and a commit: under
+load it is to be some tens of events, not the one that has just rung."""
 
 ERROR_CHARS_MAX: Final = 1_000
 """How much of an error is kept."""
@@ -112,6 +116,8 @@ class Subscription:
         lease_seconds: how long it may be silent before another process takes over.
         forget: empties what it has filled, so that it may begin again at the first event where the log has lost its
             tail. None: then it stops (``lost-tail``), and somebody else has to know what to do.
+        types: the types of events that it is given, None for all; of others it only learns how far the log goes.
+        pace_seconds: how long it lets events gather, once it has caught up; the first one after a silence never waits.
     """
 
     def __init__(
@@ -129,7 +135,13 @@ class Subscription:
         parks: bool = False,
         lease_seconds: float = LEASE_SECONDS,
         forget: Forget | None = None,
+        types: Collection[str] | None = None,
+        pace_seconds: float = PACE_SECONDS,
     ) -> None:
+        if types is not None and slices > 1:
+            raise ValueError("a subscription is either cut into slices or limited to types")
+        self._types = None if types is None else sorted(types)
+        self._pace_seconds = pace_seconds
         self._database = database
         self._log = log
         self._bell = bell
@@ -281,6 +293,8 @@ class Subscription:
                 self._wanted = False
                 raise _HandOverError
             if page.position < before + self._window:
+                if page.position > before:
+                    await asyncio.sleep(self._pace_seconds)
                 await ear.wait(self._poll_seconds)
 
     async def _read(self, connection: Connection[Any]) -> Page:
@@ -289,6 +303,8 @@ class Subscription:
             return await self._log.read_slice(
                 self._position, self._window, self._slice, self._slices, connection
             )
+        if self._types is not None:
+            return await self._log.read_types(self._position, self._window, self._types, connection)
         events = await self._log.read_all(self._position, self._window, connection=connection)
         if not events:
             return Page([], self._position, b"")

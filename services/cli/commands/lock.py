@@ -23,11 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Resolve for every platform and Python at once, with hashes. The run set goes first: the dev set builds on it."""
+    """Resolve for every platform and Python at once, with hashes, in this order: each set builds on the one before."""
     uv = shutil.which("uv")
     if uv is None:
         raise Advice("locking needs uv: install it, then run ./macao lock again.")
-    for name in ("run", "dev"):
+    for name in ("run", "dev", "bench"):
         command = [
             *(uv, "pip", "compile", f"requirements/{name}.in", "--output-file", f"requirements/{name}.txt"),
             *(

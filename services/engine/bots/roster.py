@@ -18,6 +18,7 @@ class Roster:
 
     NAME: Final = "engine-bots"
     VERSION: Final = 1
+    TYPES: Final = _ENDS | {"match-started"}
 
     async def apply(self, connection: Connection[Any], page: list[Recorded]) -> None:
         """Enter matches that have begun, and strike out those that are over, inside the subscription's transaction."""

@@ -17,6 +17,8 @@ class Deadlines:
 
     NAME: Final = "engine-clocks"
     VERSION: Final = 1
+    TYPES: Final = None
+    """Whatever happens in a match may move its clock."""
 
     def __init__(self, live: LiveMatches) -> None:
         """Look at matches through the live ones of this process."""

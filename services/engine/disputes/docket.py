@@ -10,7 +10,6 @@ from msgspec import Struct
 from services.contracts.envelope import Event, Recorded
 from services.contracts.events.catalogue import fact_of
 from services.contracts.events.dispute import DisputeOpened, DisputeRuled, DisputeWithdrawn
-from services.contracts.ids import DISPUTE, is_id
 from services.engine.disputes.dispute import PLAYER_MAX
 from services.runtime.connection import AnyConnection
 from services.runtime.database import Database
@@ -42,6 +41,7 @@ class Docket:
 
     NAME: Final = "engine-disputes"
     VERSION: Final = 1
+    TYPES: Final = frozenset({"dispute-opened", "dispute-withdrawn", "dispute-ruled"})
 
     def __init__(self, database: Database) -> None:
         """Keep it in a database."""
@@ -50,8 +50,7 @@ class Docket:
     async def apply(self, connection: Connection[Any], page: list[Recorded]) -> None:
         """Work off a page of the log, inside the subscription's transaction."""
         for recorded in page:
-            if is_id(DISPUTE, recorded.event.stream):
-                await self.enter(connection, recorded.event)
+            await self.enter(connection, recorded.event)
 
     async def forget(self, connection: Connection[Any]) -> None:
         """Take every dispute off but those that are just being opened."""

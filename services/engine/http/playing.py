@@ -21,6 +21,7 @@ from services.engine.play.wire import EventPage, MatchPart, MatchView, MoveAnswe
 from services.runtime.web import reading
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
+from services.runtime.web.direct import DIRECT
 from services.runtime.web.idempotency import REPLAYED
 from services.runtime.web.operations import VERSIONED, Conditional, KeyedAtVersion
 from services.runtime.web.problems import Problem
@@ -113,7 +114,7 @@ async def get_match_part(
     tags=["matches"],
     operation_id="make_move",
     operation_class=KeyedAtVersion,
-    opt=VERSIONED,
+    opt={**VERSIONED, DIRECT: True},
     summary="Make a move",
     responses={
         200: ResponseSpec(

@@ -15,6 +15,8 @@ class Counts:
             "macao_moves", "Moves by game and outcome: accepted, replayed, or the code of the refusal",
             ("game", "outcome"), registry=registry,
         )  # fmt: skip
+        self._children: dict[tuple[str, str], Counter] = {}
+        """By game and outcome: `labels()` takes a lock and builds a key each time."""
         self._late = Histogram(
             "macao_clock_late_seconds", "From the end of a player's time to the elimination",
             buckets=_LATE_SECONDS, registry=registry,
@@ -22,7 +24,10 @@ class Counts:
 
     def move(self, game: str, outcome: str) -> None:
         """Count a move of somebody who sits in a match."""
-        self._moves.labels(game, outcome).inc()
+        child = self._children.get((game, outcome))
+        if child is None:
+            child = self._children[game, outcome] = self._moves.labels(game, outcome)
+        child.inc()
 
     def expired(self, late_ms: int) -> None:
         """Count a clock that ran out."""

@@ -18,14 +18,13 @@ from services.engine.play.commitments import SEED_PURPOSE
 from services.runtime.log import EventLog
 from services.runtime.vault import Vault
 
-_TYPES: Final = frozenset({"seed-revealed", "commitment-published", "table-closed"})
-
 
 class Reveals:
     """The subscription ``engine-reveals``."""
 
     NAME: Final = "engine-reveals"
     VERSION: Final = 1
+    TYPES: Final = frozenset({"seed-revealed", "commitment-published", "table-closed"})
 
     def __init__(self, vault: Vault, log: EventLog) -> None:
         """Open seeds with a vault; the log says which matches have begun."""
@@ -35,8 +34,7 @@ class Reveals:
     async def apply(self, connection: Connection[Any], page: list[Recorded]) -> None:
         """Work off a page of the log, inside the subscription's transaction."""
         for recorded in page:
-            if recorded.event.type in _TYPES:
-                await self._apply_one(connection, recorded.event)
+            await self._apply_one(connection, recorded.event)
 
     async def forget(self, connection: Connection[Any]) -> None:
         """Forget nothing: what was published stays published, whatever the log has lost since."""

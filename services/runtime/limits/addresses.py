@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from services.runtime.settings import SettingsError
 
 HOPS_MAX: Final = 20
+SUBJECTS_MAX: Final = 4_096
+"""Peers remembered with what they are counted under."""
 
 
 class Proxies:
@@ -29,7 +32,7 @@ class Proxies:
         except ValueError as error:
             raise SettingsError(f"MACAO_TRUSTED_PROXIES cannot be used: {error}") from None
 
-    def subject_of(self, peer: str, forwarded: Iterable[str]) -> str:
+    def subject_of(self, peer: str, forwarded: Sequence[str]) -> str:
         """Return what requests are counted under: an address, for IPv6 the network of 64 bits around it.
 
         Args:
@@ -38,6 +41,8 @@ class Proxies:
                 it was asked by, so they are read from there, as far as the proxies are ours; further to the left
                 anybody can have written anything.
         """
+        if not forwarded:
+            return _subject_of(peer)
         found = _read(peer)
         hops = [hop for value in forwarded for hop in value.split(",")][-HOPS_MAX:]
         while found is not None and hops and self._trusts(found):
@@ -45,14 +50,24 @@ class Proxies:
             if before is None:
                 break
             found = before
-        if found is None:
-            return peer or "unknown"
-        if isinstance(found, IPv6Address):
-            return str(IPv6Network((int(found) >> 64 << 64, 64)))
-        return str(found)
+        return _written(found, peer)
 
     def _trusts(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self._trusted)
+
+
+@lru_cache(maxsize=SUBJECTS_MAX)
+def _subject_of(peer: str) -> str:
+    """Return the subject of a connection that no proxy speaks for: the same with every request over it."""
+    return _written(_read(peer), peer)
+
+
+def _written(found: IPv4Address | IPv6Address | None, peer: str) -> str:
+    if found is None:
+        return peer or "unknown"
+    if isinstance(found, IPv6Address):
+        return str(IPv6Network((int(found) >> 64 << 64, 64)))
+    return str(found)
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:

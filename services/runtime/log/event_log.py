@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Final, Self
@@ -120,6 +120,10 @@ class EventLog:
             "SELECT extract(epoch FROM clock_timestamp() - recorded_at)::float8 "  # noqa: S608 - as above
             f"FROM {schema}.events WHERE position = $1"
         )
+        self._types_sql = (
+            f"SELECT {columns} FROM {schema}.events WHERE position > $1 AND position <= $2 "  # noqa: S608 - as above
+            "AND type = ANY ($3) ORDER BY position"
+        )
         self._tail_sql = f"SELECT coalesce(max(position), 0) FROM {schema}.events"  # noqa: S608 - as above
 
     async def __aenter__(self) -> Self:
@@ -217,10 +221,21 @@ class EventLog:
 
         The server leaves out what belongs to other slices (``slice_of``): it reads all of it, the reader only its own.
         """
+        return await self._page(after, window, connection, self._slice_sql, slices, slice)
+
+    async def read_types(
+        self, after: int, window: int, types: Collection[str], connection: AnyConnection
+    ) -> Page:
+        """Return the events of these types among the ``window`` positions after a position."""
+        return await self._page(after, window, connection, self._types_sql, types)
+
+    async def _page(
+        self, after: int, window: int, connection: AnyConnection, sql: str, *which: object
+    ) -> Page:
         end = await connection.fetchrow(self._end_sql, after + min(window, PAGE_MAX))
         if end is None or end[0] <= after:
             return Page([], after, b"")
-        rows = await connection.fetch(self._slice_sql, after, end[0], slices, slice)
+        rows = await connection.fetch(sql, after, end[0], *which)
         return Page([codec.to_recorded(row) for row in rows], end[0], end[1])
 
     async def head_position(self, *, connection: AnyConnection | None = None) -> int:

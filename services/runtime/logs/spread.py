@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Final, Self, TypeVar
 
@@ -243,11 +243,17 @@ class SpreadLog(EventLog):
         """Return the events of one slice; where there are several logs, what belongs to others is left out here."""
         if not self._others:
             return await super().read_slice(after, window, slice, slices, connection)
-        page = await self.read_all(after, window, connection=connection)
-        if not page:
-            return Page([], after, b"")
-        mine = [recorded for recorded in page if slice_of(recorded.event.stream, slices) == slice]
-        return Page(mine, page[-1].position, page[-1].event.hash)
+        return await self._picked(
+            after, window, connection, lambda recorded: slice_of(recorded.event.stream, slices) == slice
+        )
+
+    async def read_types(
+        self, after: int, window: int, types: Collection[str], connection: AnyConnection
+    ) -> Page:
+        """Return the events of these types; where there are several logs, the others are left out here."""
+        if not self._others:
+            return await super().read_types(after, window, types, connection)
+        return await self._picked(after, window, connection, lambda recorded: recorded.event.type in types)
 
     async def head_position(self, *, connection: AnyConnection | None = None) -> int:
         """Return how many events there are in all logs; the last has that position, or will have it in a moment."""
@@ -274,6 +280,16 @@ class SpreadLog(EventLog):
             waiting.append((part, stretch.log_position))
         ages = await asyncio.gather(*(self._or_else(part.age_of(at), 0.0) for part, at in waiting))
         return Lag(sum(end for _, _, end in ends), max(ages, default=0.0))
+
+    async def _picked(
+        self, after: int, window: int, connection: AnyConnection, wanted: Callable[[Recorded], bool]
+    ) -> Page:
+        page = await self.read_all(after, window, connection=connection)
+        if not page:
+            return Page([], after, b"")
+        return Page(
+            [recorded for recorded in page if wanted(recorded)], page[-1].position, page[-1].event.hash
+        )
 
     async def _gather(self, stretches: list[Stretch]) -> list[Recorded]:
         """Read stretches: of each log in one piece. What is missing in one ends the page before it."""

@@ -45,6 +45,9 @@ TILES_MAX: Final = 1024
 URGENT_SECONDS: Final = 1.0
 """How long at least lies between two checkpoints, even if somebody waits for one."""
 
+PACE_SECONDS: Final = 0.1
+"""How long at least lies between two reads once the end is reached: many leaves cost little more than one."""
+
 STANDBY_SECONDS: Final = 1.0
 BACKOFF_FIRST_SECONDS: Final = 0.05
 BACKOFF_LAST_SECONDS: Final = 5.0
@@ -275,6 +278,8 @@ class Sealer:
                 else:
                     wait_seconds = min(wait_seconds, left_seconds)
             if grown < PAGE_MAX:
+                if grown:
+                    await asyncio.sleep(PACE_SECONDS)
                 await ear.wait(wait_seconds)
 
     async def _grow(self, connection: Connection[Any], limit: int) -> int:

@@ -8,6 +8,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +26,7 @@ from services.runtime.web import catalogue, health, metrics
 from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.compression import Compressing
 from services.runtime.web.cors import Headers
+from services.runtime.web.direct import DIRECT, answer_whole, direct_handlers
 from services.runtime.web.edge import API, Edge
 from services.runtime.web.problems import Problem, problem_of, response_of
 from services.runtime.web.reference import documentation_of
@@ -88,6 +90,11 @@ class App(Litestar):
             await _answer_at_once(answer, response_of(problem, instance=scope["path"], request_id=seen.id))
             return
         try:
+            for direct in self.state[DIRECT]:
+                parameter = direct.takes(scope, seen.host)
+                if parameter is not None:
+                    await direct(self, scope, receive, answer, parameter)
+                    return
             await super().__call__(scope, receive, answer)
         except Exception as error:
             # Whatever a handler raises becomes a problem further in; here are only answers that broke half-way.
@@ -150,6 +157,7 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
         logging_config=None,
         debug=False,
     )  # fmt: skip
+    app.state[DIRECT] = direct_handlers(app)
     shared.app = app
     return app
 
@@ -189,17 +197,7 @@ def _database_check(platform: Platform) -> Check:
 
 async def _answer_at_once(send: Send, response: Response[Any], headers: Headers | None = None) -> None:
     """Send a whole answer without a route."""
-    body: bytes = response.content or b""
-    sent = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
-    if body:
-        sent += [
-            (b"content-type", str(response.media_type).encode()), (b"content-length", str(len(body)).encode()),
-        ]  # fmt: skip
-    start: Any = {
-        "type": "http.response.start", "status": response.status_code, "headers": [*sent, *(headers or ())],
-    }  # fmt: skip
-    await send(start)
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await answer_whole(send, response, response.status_code or HTTPStatus.OK, headers)
 
 
 def _refuse(request: Any, error: Exception) -> Response[bytes]:

@@ -43,6 +43,7 @@ class Seen:
     preflight: bool = False
     authorization: bytes | None = None
     forwarded: list[str] | None = None
+    host: bytes | None = None
 
 
 class Edge:
@@ -72,6 +73,8 @@ class Edge:
                 seen.gzip = accepts_gzip(value)
             elif name == b"origin":
                 seen.origin = value
+            elif name == b"host":
+                seen.host = value
             elif name == request_id.HEADER:
                 seen.id = request_id.accepted(value) or ""
             elif name == b"x-forwarded-for":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -26,7 +27,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         line: dict[str, Any] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "at": _moment(int(record.created * 1000)),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -37,8 +38,22 @@ class JsonFormatter(logging.Formatter):
         return _encode(line).decode()
 
 
+def _moment(at_ms: int) -> str:
+    seconds, ms = divmod(at_ms, 1000)
+    return f"{_second(seconds)}.{ms:03}+00:00"
+
+
+@lru_cache(maxsize=4)
+def _second(at: int) -> str:
+    """Write a second out, once for all lines in it."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
 def configure_logging(level: str) -> None:
     """Send every log of this process through one handler. Called by what starts a process, never by an import."""
+    # Nothing of this is in a line, and finding it out would be most of the price of one.
+    vars(logging)["_srcfile"] = None  # as the logging HOWTO says
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()

@@ -1,0 +1,136 @@
+"""What is left of a bench: its table as it was printed, every figure of every round as JSON, and a plot.
+
+A bench calls ``keep`` at its end. Files are written where ``macao bench`` asks for them (``MACAO_BENCH_RESULTS``);
+a bench that is run by itself only prints.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+VARIABLE: Final = "MACAO_BENCH_RESULTS"
+BAR_INCHES: Final = 0.28
+CHART_INCHES: Final = 1.1
+WIDTH_INCHES: Final = 9.0
+
+
+class Bar(Struct, frozen=True):
+    """One contender: its figure in every round."""
+
+    label: str
+    values: list[float]
+
+
+class Chart(Struct, frozen=True):
+    """Contenders beside each other, with what is measured and its unit."""
+
+    title: str
+    unit: str
+    bars: list[Bar]
+
+
+class Line(Struct, frozen=True):
+    """Something that changes: pairs of x and y."""
+
+    label: str
+    points: list[tuple[float, float]]
+
+
+class Graph(Struct, frozen=True):
+    """Lines over the same x."""
+
+    title: str
+    x_unit: str
+    unit: str
+    lines: list[Line]
+
+
+class Result(Struct, frozen=True):
+    """What JSON holds.
+
+    Attributes:
+        at: when, as UTC.
+        machine: where, with versions.
+        load_average: of the last minute, at the end.
+    """
+
+    name: str
+    at: str
+    machine: str
+    load_average: float
+    arguments: list[str]
+    charts: list[Chart]
+    graphs: list[Graph]
+
+
+def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | None = None) -> None:
+    """Write JSON and plot, if it is asked for."""
+    given = os.environ.get(VARIABLE)
+    if not given:
+        return
+    now = datetime.now(UTC)
+    stem = Path(given) / f"{now:%Y-%m-%d-%H%M}-{name}"
+    result = Result(
+        name, f"{now:%Y-%m-%dT%H:%M:%SZ}", machine, round(os.getloadavg()[0], 1), sys.argv[1:], charts, graphs or []
+    )  # fmt: skip
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    encoded = msgspec.json.format(msgspec.json.encode(result), indent=1)
+    stem.with_suffix(".json").write_bytes(encoded + b"\n")
+    try:
+        draw(result, stem.with_suffix(".svg"))
+    except ImportError as error:
+        print(f"no plot: {error.name} is missing; ./macao bench installs it", file=sys.stderr)
+    print(f"{stem}.json", file=sys.stderr)
+
+
+def draw(result: Result, path: Path) -> None:
+    """Draw the charts, one below the other, as SVG: medians as bars, the span of the rounds as whiskers.
+
+    Raises:
+        ImportError: matplotlib, which only the set of the benches has, is not installed.
+    """
+    matplotlib = import_module("matplotlib")
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = result.name  # the same figures give the same file
+    pyplot: Any = import_module("matplotlib.pyplot")
+    heights = [CHART_INCHES + BAR_INCHES * len(chart.bars) for chart in result.charts]
+    heights += [3.0] * len(result.graphs)
+    if not heights:
+        return
+    figure, grid = pyplot.subplots(
+        len(heights), 1, squeeze=False, layout="constrained",
+        figsize=(WIDTH_INCHES, sum(heights)), gridspec_kw={"height_ratios": heights},
+    )  # fmt: skip
+    axes = [row[0] for row in grid]
+    for chart, at in zip(result.charts, axes, strict=False):
+        _draw_chart(chart, at)
+    for graph, at in zip(result.graphs, axes[len(result.charts) :], strict=True):
+        for line in graph.lines:
+            at.plot([x for x, _ in line.points], [y for _, y in line.points], label=line.label)
+        at.set(title=graph.title, xlabel=graph.x_unit, ylabel=graph.unit, ylim=(0, None))
+        at.legend(fontsize="small")
+    figure.suptitle(f"{result.name}, {result.at}\n{result.machine}, load {result.load_average}", fontsize=7)
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def _draw_chart(chart: Chart, at: Any) -> None:
+    middles = [median(bar.values) for bar in chart.bars]
+    below = [middle - min(bar.values) for middle, bar in zip(middles, chart.bars, strict=True)]
+    above = [max(bar.values) - middle for middle, bar in zip(middles, chart.bars, strict=True)]
+    drawn = at.barh(
+        [bar.label for bar in chart.bars], middles, xerr=[below, above], capsize=3, color="#7a9cc6"
+    )
+    at.bar_label(drawn, [f"{middle:,.4g}" for middle in middles], padding=6, fontsize="small")
+    at.invert_yaxis()
+    at.margins(x=0.15)
+    at.set(title=chart.title, xlabel=chart.unit)

@@ -1,0 +1,1 @@
+"""How long a process takes to start."""

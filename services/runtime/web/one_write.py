@@ -1,0 +1,49 @@
+"""Answers leave in one write: uvicorn writes head and body apart, which is two system calls and two packets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_HEAD_BEGINS: Final = b"HTTP/1.1 "
+_HEAD_ENDS: Final = b"\r\n\r\n"
+_LENGTH: Final = b"\r\ncontent-length: "
+"""An answer that says how long its body is has that body ready. Streams do not, and their heads must not wait."""
+
+
+class JoiningTransport:
+    """A transport that holds the head of an answer back until its body comes, which is at once."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        """Write to this transport."""
+        self._transport = transport
+        self._head = b""
+
+    def write(self, data: bytes) -> None:
+        """Write, or hold a head back."""
+        if self._head:
+            data, self._head = self._head + data, b""
+        elif data.startswith(_HEAD_BEGINS) and data.endswith(_HEAD_ENDS) and _LENGTH in data:
+            self._head = data
+            return
+        self._transport.write(data)
+
+    def close(self) -> None:
+        """Write what is held, and close."""
+        if self._head:
+            self.write(b"")
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the transport in everything else."""
+        return getattr(self._transport, name)
+
+
+class OneWriteProtocol(HttpToolsProtocol):
+    """Uvicorn's protocol over such a transport."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin a connection."""
+        super().connection_made(cast("Any", JoiningTransport(cast("asyncio.Transport", transport))))
