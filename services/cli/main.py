@@ -81,7 +81,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
     grant,
     erase,
     keys,
-    load,
     migrate,
     logs,
     archive,
@@ -94,6 +93,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     test,
     check,
     bench,
+    load,
     lock,
 )
 

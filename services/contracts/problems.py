@@ -48,13 +48,14 @@ RULE_PROBLEMS: Final = _catalogue(
 
 PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     # What a client sent could not be read.
-    ProblemKind("malformed-request", 400, "The request cannot be read", "Compare the body with the schema of the endpoint."),
+    ProblemKind("malformed-request", 400, "The request cannot be read", "Compare the body, the parameters and the headers with what the endpoint takes."),
     ProblemKind("unsupported-media-type", 415, "The body is not JSON", "Send Content-Type: application/json."),
     ProblemKind("body-too-large", 413, "The body is too large", "No request of this API needs more than 64 KiB."),
+    ProblemKind("body-too-slow", 408, "The body did not arrive in time", "Send the whole body within 30 seconds, and try again with the same Idempotency-Key."),
     ProblemKind("not-found", 404, "There is nothing here", "Check the id and the path."),
     ProblemKind("method-not-allowed", 405, "This method is not offered here", "The Allow header lists the methods."),
     ProblemKind("idempotency-key-missing", 400, "A write needs an Idempotency-Key", "Send a fresh random key with every new command, and the same key with its retries."),
-    ProblemKind("idempotency-key-malformed", 400, "The Idempotency-Key cannot be used", "Use 1 to 128 characters from A-Z a-z 0-9 . _ : -"),
+    ProblemKind("idempotency-key-malformed", 400, "The Idempotency-Key cannot be used", "Use 1 to 128 characters from A-Z a-z 0-9 . _ : - and, where no token is sent, at least 20 random ones."),
     ProblemKind("idempotency-key-reused", 422, "The Idempotency-Key was used for another request", "Use a fresh key for a new command."),
     ProblemKind("version-missing", 428, "A move needs If-Match", 'Send If-Match: "<version>" with the version that the move was chosen at.'),
     ProblemKind("stale-version", 412, "The match has moved on", "Read the match again and decide anew."),

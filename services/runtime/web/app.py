@@ -23,6 +23,7 @@ from services.runtime.service import Check, Factory, Service
 from services.runtime.settings import Settings, SettingsError
 from services.runtime.vault import KEY_BYTES
 from services.runtime.web import catalogue, health, metrics
+from services.runtime.web.arriving import WITH_BODY, in_time
 from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.compression import Compressing
 from services.runtime.web.cors import Headers
@@ -89,6 +90,8 @@ class App(Litestar):
         except Problem as problem:
             await _answer_at_once(answer, response_of(problem, instance=scope["path"], request_id=seen.id))
             return
+        if scope["method"] in WITH_BODY:
+            receive = in_time(receive)
         try:
             for direct in self.state[DIRECT]:
                 parameter = direct.takes(scope, seen.host)

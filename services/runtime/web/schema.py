@@ -171,7 +171,7 @@ class HandlersPlugin(InitPlugin):
         if handler.security == OPTIONAL_TOKEN:
             common.append("unauthenticated")
         if "data" in handler.parsed_fn_signature.parameters:
-            common += ["unsupported-media-type", "body-too-large"]
+            common += ["unsupported-media-type", "body-too-large", "body-too-slow"]
         if issubclass(handler.operation_class, Keyed):
             common.append("idempotency-key-missing")
         if issubclass(handler.operation_class, (Keyed, OptionallyKeyed)):
