@@ -156,6 +156,7 @@ class Coalescer:
             if not batch:
                 self._wake.clear()
                 await self._wake.wait()
+                await asyncio.sleep(0)  # what has come in with the same turn of the loop goes along
                 continue
             self._idle -= 1
             sent = loop.time()
