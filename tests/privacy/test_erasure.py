@@ -40,6 +40,14 @@ async def lived(house: House, database: str) -> tuple[Person, Person, Person, st
     return theodora, bela, ruth, match, dispute
 
 
+async def rebuilt(database: str) -> None:
+    """Build every table anew; on a busy machine the command may ask to be run again."""
+    for _ in range(5):
+        if await apart("rebuild", "--all", "--database", database) == 0:
+            return
+    raise AssertionError("the projections could not be built anew")
+
+
 def named(found: Any, player: str) -> list[str | None]:
     """Return what a player is called in a JSON document, wherever it stands."""
     if isinstance(found, list):
@@ -108,14 +116,15 @@ async def test_an_operator_erases_a_player_and_every_chain_holds(
     assert refused.json()["code"] == "credentials-wrong"
 
     # Everywhere a neutral name, the same after all tables were built anew.
-    for _ in range(2):
+    for is_new in (False, True):
+        if is_new:
+            await rebuilt(database)
         found = await shown(house, theodora, match, dispute)
         assert {name for names in found.values() for name in names} == {ERASED_NAME}
         assert all(
             found[page]
             for page in ("match", "leaderboard", "standing", "history", "stats", "records", "case")
         )
-        assert await apart("rebuild", "--all", "--database", database) == 0
     assert await places_of(database, NAME) == []
     told = (await house.client.get(f"/v1/disputes/{dispute}")).json()
     assert (told["complaint"], told["ruling"]["reasons"], told["ruling"]["verdict"]) == (

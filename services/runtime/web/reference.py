@@ -23,6 +23,7 @@ _READY: Final = {"status": "ready", "checks": {"database": "ok"}}
 _KEY: Final = {
     "kid": "k1", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "macao_purpose": "record",
     "macao_since_ms": 1_764_495_000_000,
+    "macao_until_ms": None,
     "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig",
 }  # fmt: skip
 
