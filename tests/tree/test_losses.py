@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import asyncpg
 import httpx
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 
 from services.cli.auditing import LogFinding, Report, audit_log
 from services.cli.commands import audit as audit_command
 from services.cli.main import main
+from services.contracts.base64url import base64url
 from services.contracts.checkpoint import Checkpoint
 from services.contracts.loss import Loss, loss_text
 from services.contracts.merkle import included, root_of
@@ -166,6 +170,39 @@ async def test_a_loss_that_the_service_did_not_sign_is_none(database: str, tmp_p
     assert losses == []
     assert any("is not signed by a key of the service" in each.text for each in findings)
     assert b"\nthe disk died\n" in loss_text(loss)
+
+
+async def test_nobody_else_can_declare_one(database: str, tmp_path: Path) -> None:
+    await lost(database, tmp_path)
+    async with Process(database, tmp_path).open() as process:
+        owner = await asyncpg.connect(database)
+        found = await Losing(owner, "main", "macao_log", process.outside).look()
+        await owner.close()
+        key = Ed25519PrivateKey.generate()
+        forged = Loss(
+            log="main", kept=KEPT, root=found.kept.root if found.kept else "", lost=SIGNED, lost_root=found.lost.root,
+            at_ms=found.lost.at_ms, reason="trust me", key_id="k_forged",
+            public_key=base64url(key.public_key().public_bytes_raw()), signature="",
+        )  # fmt: skip
+        forged = replace(forged, signature=base64url(key.sign(loss_text(forged))))
+        assert is_signed(forged)
+        process.outside.append(forged)
+        assert "is not signed by a key of this service" in await stopped(process)
+
+
+async def test_a_second_directory_hears_of_a_loss_that_was_declared_at_the_first(
+    database: str, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    await lost(database, first)
+    shutil.copytree(first, second)
+    async with Process(database, first).open() as process:
+        loss = await accept(database, process)
+    async with Process(database, second).open() as process, process.sealing():
+        await process.sealed(KEPT + 3)
+        lines = list(process.outside.read())
+        assert lines[2] == loss
+    assert await tree_findings(database, second) == ([], [loss])
 
 
 async def test_there_has_to_be_a_loss_and_nobody_who_seals(database: str, tmp_path: Path) -> None:

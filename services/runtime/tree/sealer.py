@@ -22,6 +22,7 @@ from asyncpg import Connection
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, Gauge
 
+from services.contracts.base64url import base64url
 from services.contracts.checkpoint import Checkpoint
 from services.contracts.loss import Loss, counts
 from services.runtime.bus import Bell, Ear
@@ -207,11 +208,13 @@ class Sealer:
             raise RewrittenError(
                 "the last checkpoint outside the database was changed: its signature is not right"
             )
-        losses = await self._store.losses(connection)
-        if isinstance(outside, Loss):
-            losses.append(outside)
+        losses = await self._losses(connection, outside)
         if newest is not None and not counts(newest, losses):
             newest = None
+        if isinstance(outside, Checkpoint) and self._outside is not None and not counts(outside, losses):
+            # Declared where another directory was at hand: it is to stand in this one, too.
+            outside = losses[-1]
+            await asyncio.to_thread(self._outside.append, outside)
         self._not_before_ms = max((loss.at_ms + 1 for loss in losses), default=0)
         signed = [(loss.kept, loss.root) for loss in losses if loss.kept]
         signed += [(one.size, one.root) for one in (newest, outside) if isinstance(one, Checkpoint)]
@@ -236,6 +239,23 @@ class Sealer:
             await asyncio.to_thread(self._outside.append, newest)
         await self._flush(connection)  # tiles that somebody threw away: a checkpoint covers all of them
         self._signed = newest
+
+    async def _losses(self, connection: Connection[Any], outside: Checkpoint | Loss | None) -> list[Loss]:
+        """Return the losses that were declared.
+
+        Raises:
+            RewrittenError: one of them is not signed by us.
+        """
+        losses = await self._store.losses(connection)
+        if isinstance(outside, Loss) and outside not in losses:
+            losses.append(outside)
+        for loss in losses:
+            key = await self._keyring.verifier("record", loss.key_id)
+            if key is None or base64url(key.public_bytes_raw()) != loss.public_key or not is_signed(loss):
+                raise RewrittenError(
+                    f"a loss of what was signed behind {loss.kept} events is not signed by a key of this service"
+                )
+        return losses
 
     async def _find(self, connection: Connection[Any], size: int, signed_root: str) -> None:
         """See to it that the log still begins with so many events under a root that was signed.
