@@ -52,7 +52,7 @@ def _second(at: int) -> str:
 def configure_logging(level: str) -> None:
     """Send every log of this process through one handler. Called by what starts a process, never by an import."""
     # Nothing of this is in a line, and finding it out would be most of the price of one.
-    vars(logging)["_srcfile"] = None  # as the logging HOWTO says
+    logging._srcfile = None  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - as the logging HOWTO says
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
