@@ -11,17 +11,18 @@ from msgspec import Struct
 from services.cli.archiving.place import Place
 from services.engine.play.records import Records, Written
 from services.engine.record import read_sheet
+from services.runtime.log import EventLog
 
 PAGE: Final = 200
 
 _DUE: Final = """
-select c.number, c.match from macao_engine.commitments as c
-join {log}.streams as s on s.id = c.match
-join {log}.events as e on e.stream = s.id and e.version = s.version
-left join macao_engine.archived as a on a.match = c.match and a.version = s.version
-where c.state = 'played' and c.number > $1 and a.match is null and e.at_ms < $2
+select c.number, c.match, a.version as kept from macao_engine.commitments as c
+left join macao_engine.archived as a on a.match = c.match
+where c.state = 'played' and c.number > $1 and c.created_at < to_timestamp($2 / 1000.0)
+and (a.match is null or exists (select from macao_engine.disputes as d where d.match = c.match and d.void is not null))
 order by c.number limit $3
 """
+"""Matches that were not archived, or that a ruling may have added to since; which log holds them is not asked here."""
 
 _KEPT: Final = """
 insert into macao_engine.archived (match, version, hash, sha256, bytes) values ($1, $2, $3, $4, $5)
@@ -46,7 +47,7 @@ class Kept(Struct, frozen=True):
 
 
 async def keep(
-    connection: Any, records: Records, place: Place, schema: str, before_ms: int, limit: int,
+    connection: Any, log: EventLog, records: Records, place: Place, before_ms: int, limit: int,
     told: Callable[[int], None] | None = None,
 ) -> Kept:  # fmt: skip
     """Write the records of up to ``limit`` matches whose last event lies before a time; ``connection`` is the owner's.
@@ -58,13 +59,13 @@ async def keep(
     """
     number = written = size = 0
     unfit: list[str] = []
-    while written < limit:
-        rows = await connection.fetch(
-            _DUE.replace("{log}", schema), number, before_ms, min(PAGE, limit - written)
-        )
-        if not rows:
-            break
-        for number, match in rows:  # noqa: B007 - the last number is where the next page begins
+    while rows := await connection.fetch(_DUE, number, before_ms, PAGE):
+        for row in rows:
+            if written == limit:
+                return Kept(written, size, tuple(unfit))
+            number, match = row["number"], row["match"]
+            if not await _is_due(log, match, row["kept"], before_ms):
+                continue
             record = await records.write(match, 0)
             if not record.final:
                 unfit.append(match)
@@ -74,6 +75,15 @@ async def keep(
             if told is not None:
                 told(written)
     return Kept(written, size, tuple(unfit))
+
+
+async def _is_due(log: EventLog, match: str, kept: int | None, before_ms: int) -> bool:
+    head = await log.head_of(match)
+    if head is None or head.version == kept:
+        return False
+    last = await log.read_stream(match, head.version - 1, 1)
+    # A match without its last event is due as well: it is found to be unfit, and named.
+    return not last or last[0].event.at_ms < before_ms
 
 
 async def _put(connection: Any, place: Place, match: str, record: Written) -> int:

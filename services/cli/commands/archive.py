@@ -117,7 +117,7 @@ async def _keep(place: "Place", args: argparse.Namespace) -> "Kept":
             proofs = LogProofs(platform.log)
             records = Records(platform.log, commitments, platform.tokens, proofs)
             before_ms = int(time.time() * 1000 - args.older_than * DAY_MS)
-            return await keep(owner, records, place, platform.log.schema, before_ms, args.limit, _progress)
+            return await keep(owner, platform.log, records, place, before_ms, args.limit, _progress)
     finally:
         await owner.close()
 
