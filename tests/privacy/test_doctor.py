@@ -22,8 +22,10 @@ from services.cli.doctor.finding import Finding
 from services.cli.doctor.patient import Patient
 from services.engine.play.commitments import SEEDS
 from services.runtime.clock import system_entropy
+from services.runtime.logs.adding import Sites, add_log
 from services.runtime.vault import Vault
 from tests.http.app import SECRET_KEY, settings_of
+from tests.logs.conftest import spread, stream_in, write
 from tests.privacy.house import ROOT, House, house_of, macao
 from tests.privacy.test_keys import NEW_ID, NEW_KEY, OLD_ID
 from tests.support.up import Up, open_directory
@@ -238,3 +240,29 @@ def test_the_bounds_are_sensible() -> None:
     assert truth.STREAMS * truth.EVENTS_MAX <= 100_000
     assert SEEDS.purpose == "match seed"
     assert Vault(SECRET_KEY, system_entropy).key_ids == (OLD_ID,)
+
+
+async def test_logs_beside_the_main_one_are_looked_at_where_they_live(databases: Any, database: str) -> None:
+    async with databases.fresh() as other:
+        servers = {"log_servers": f"far={other}"}
+        sites = Sites(database, {"far": other})
+        await add_log(sites, "here", "main")
+        await add_log(sites, "north", "far")
+        async with spread(database, servers["log_servers"]) as log:
+            for name in ("main", "here", "north"):
+                await write(log, stream_in(name), b"{}", b"{}")
+        async with looked_after(database, **servers) as patient:
+            told = {one.subject: one.level for one in await examine(patient)}
+            assert {told[f"chains{of}"] for of in ("", " of here", " of north")} == {"ok"}
+        far = await asyncpg.connect(other)
+        await far.execute("ALTER TABLE macao_log_north.events DISABLE TRIGGER append_only")
+        await far.execute("UPDATE macao_log_north.events SET actor = 'x' WHERE version = 2")
+        await far.close()
+        async with looked_after(database, **servers) as patient:
+            findings = [one for one in await found(patient) if one.subject.startswith("chains")]
+            assert [(one.subject, one.level) for one in findings] == [("chains of north", "failure")]
+            assert "is broken at version 2" in findings[0].said
+        async with looked_after(database) as patient:
+            said = [one.said for one in await found(patient) if one.subject == "logs"]
+            assert said
+            assert all("MACAO_LOG_SERVERS does not name a server far" in one for one in said)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from services.cli.doctor.finding import Finding, failure, warning, well
 from services.cli.doctor.patient import Patient
@@ -11,6 +14,9 @@ from services.contracts.checkpoint import Checkpoint
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.database import Database
 from services.runtime.log import EventLog
+from services.runtime.logs.adding import LogsError, Sites, listed
+from services.runtime.logs.servers import MAIN, parse_log_servers
+from services.runtime.settings import SettingsError
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
 from services.runtime.tree.signing import is_signed
 from services.runtime.tree.store import MissingNodeError, TreeStore
@@ -21,17 +27,57 @@ EVENTS_MAX: Final = 2_000
 TAIL: Final = 1_000
 SEAL_LAG_SECONDS: Final = 120.0
 
+Look = Callable[[Patient, Any, EventLog], Awaitable[list[Finding]]]
+"""Looks at one log, by a connection to where it lives."""
+
 
 async def chains(patient: Patient) -> list[Finding]:
     """Streams picked by chance are whole: each event has its hash and follows the one before, up to the head."""
-    log = EventLog(Database(patient.settings))
-    streams = await patient.rows(
+    return await _in_each_log(patient, _chains)
+
+
+async def numbering(patient: Patient) -> list[Finding]:
+    """The last events are numbered without a gap."""
+    return await _in_each_log(patient, _numbering)
+
+
+async def checkpoints(patient: Patient) -> list[Finding]:
+    """The newest checkpoint is signed, and signs the log that is there; the file outside says the same."""
+    return await _in_each_log(patient, _checkpoints)
+
+
+async def _in_each_log(patient: Patient, look: Look) -> list[Finding]:
+    """Look at every log where it lives."""
+    findings: list[Finding] = []
+    try:
+        sites = Sites(patient.settings.database_url, parse_log_servers(patient.settings.log_servers))
+        for one in await listed(patient.connection):
+            log = EventLog(Database(patient.settings), name=one.name)
+            if one.server == MAIN:
+                found = await look(patient, patient.connection, log)
+            else:
+                elsewhere = await sites.connect(one.server)
+                try:
+                    found = await look(patient, elsewhere, log)
+                finally:
+                    await elsewhere.close()
+            named = "" if one.name == DEFAULT_LOG else f" of {one.name}"
+            findings += [replace(each, subject=f"{each.subject}{named}") for each in found]
+    except (LogsError, SettingsError) as error:
+        findings.append(
+            failure("logs", f"{error}", "Mend MACAO_LOG_SERVERS, or start that server: docs/several-logs.md.")
+        )
+    return findings
+
+
+async def _chains(_: Patient, connection: Any, log: EventLog) -> list[Finding]:
+    streams = await connection.fetch(
         f"SELECT id, version, hash FROM {log.schema}.streams ORDER BY random() LIMIT {STREAMS}"  # noqa: S608
     )
     seen = 0
     for stream in streams:
         previous, version = GENESIS, 0
-        for recorded in await log.read_stream(stream["id"], 0, EVENTS_MAX, connection=patient.connection):
+        for recorded in await log.read_stream(stream["id"], 0, EVENTS_MAX, connection=connection):
             event = recorded.event
             version += 1
             sealed = (
@@ -50,12 +96,10 @@ async def chains(patient: Patient) -> list[Finding]:
     return [well("chains", f"{len(streams)} streams picked by chance are whole, {seen:,} events")]
 
 
-async def numbering(patient: Patient) -> list[Finding]:
-    """The last events are numbered without a gap."""
-    schema = EventLog(Database(patient.settings)).schema
-    row = await patient.connection.fetchrow(
+async def _numbering(_: Patient, connection: Any, log: EventLog) -> list[Finding]:
+    row = await connection.fetchrow(
         f"SELECT count(*), min(position), max(position) FROM"  # noqa: S608
-        f" (SELECT position FROM {schema}.events ORDER BY position DESC LIMIT {TAIL}) AS tail"
+        f" (SELECT position FROM {log.schema}.events ORDER BY position DESC LIMIT {TAIL}) AS tail"
     )
     count, first, last = row
     if count and last - first + 1 != count:
@@ -68,12 +112,10 @@ async def numbering(patient: Patient) -> list[Finding]:
     return [well("numbering", f"{last or 0:,} events, the last {count:,} without a gap")]
 
 
-async def checkpoints(patient: Patient) -> list[Finding]:
-    """The newest checkpoint is signed, and signs the log that is there; the file outside says the same."""
-    log = EventLog(Database(patient.settings))
-    store = TreeStore(DEFAULT_LOG, log.schema)
-    newest = await store.newest(patient.connection)
-    head = await log.head_position(connection=patient.connection)
+async def _checkpoints(patient: Patient, connection: Any, log: EventLog) -> list[Finding]:
+    store = TreeStore(log.name, log.schema)
+    newest = await store.newest(connection)
+    head = await log.head_position(connection=connection)
     if newest is None:
         if head == 0:
             return [well("checkpoints", "the log is empty: nothing is to be signed")]
@@ -94,8 +136,8 @@ async def checkpoints(patient: Patient) -> list[Finding]:
                 rewritten,
             )
         ]
-    findings = await _outside(patient, store, newest.size)
-    age = await patient.value(
+    findings = await _outside(patient, connection, store, newest.size)
+    age = await connection.fetchval(
         "SELECT extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 FROM"  # noqa: S608
         f" (SELECT recorded_at FROM {log.schema}.events WHERE position > $1 ORDER BY position LIMIT 1) AS next",
         newest.size,
@@ -110,7 +152,7 @@ async def checkpoints(patient: Patient) -> list[Finding]:
     return findings or [well("checkpoints", f"{newest.size:,} of {head:,} events are signed")]
 
 
-async def _outside(patient: Patient, store: TreeStore, size: int) -> list[Finding]:
+async def _outside(patient: Patient, connection: Any, store: TreeStore, size: int) -> list[Finding]:
     directory = patient.directory("checkpoint_directory")
     if directory is None:
         return [
@@ -151,7 +193,7 @@ async def _outside(patient: Patient, store: TreeStore, size: int) -> list[Findin
             )
         ]
     try:
-        root = (await store.root_at(patient.connection, last.size)).hex()
+        root = (await store.root_at(connection, last.size)).hex()
     except MissingNodeError as error:
         return [
             failure(
