@@ -48,7 +48,7 @@ class Loss(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def voids(self, checkpoint: Checkpoint) -> bool:
         """Say whether a checkpoint does not count any more."""
-        return checkpoint.size > self.kept and checkpoint.at_ms <= self.at_ms
+        return checkpoint.log == self.log and checkpoint.size > self.kept and checkpoint.at_ms <= self.at_ms
 
 
 def loss_text(loss: Loss) -> bytes:

@@ -236,5 +236,5 @@ async def _losses(
                 f"a loss of what was signed behind {loss.kept} events is not signed by a key of the service"
             )
             report.add(LogFinding("checkpoint", text, position=loss.kept))
-    report.tally.losses = sound
+    report.tally.losses += sound
     return sound

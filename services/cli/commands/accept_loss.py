@@ -3,11 +3,13 @@
 import argparse
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from services.cli.advice import Advice
 
 if TYPE_CHECKING:
+    import asyncpg
+
     from services.contracts.checkpoint import Checkpoint
     from services.runtime.settings import Settings
     from services.runtime.tree.losing import Found
@@ -23,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--events", type=int, metavar="N",
         help="how many signed events are given up; left out: say how many, and do nothing",
     )  # fmt: skip
+    parser.add_argument("--log", default="main", metavar="NAME", help="which of several logs (main)")
     parser.add_argument("--reason", help="what happened, in one line: it is signed and published")
     parser.add_argument(
         "--database",
@@ -47,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from services.cli.commands.audit import places
     from services.cli.database import secret_key
     from services.contracts.loss import REASON_CHARS_MAX
+    from services.runtime.logs.adding import LogsError
     from services.runtime.settings import Settings, SettingsError
     from services.runtime.tree.losing import LossError
     from services.runtime.vault import VaultError
@@ -62,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     url, outside = places(args)
     settings = Settings(database_url=url, secret_key=secret_key())
     try:
-        return asyncio.run(_work(settings, outside, args.events, args.reason))
-    except LossError as error:
+        return asyncio.run(_work(settings, args.log, outside, args.events, args.reason))
+    except (LossError, LogsError) as error:
         raise Advice(f"{error}.") from error
     except VaultError as error:
         raise Advice(f"the signing keys cannot be read: {error}") from error
@@ -77,10 +81,9 @@ def run(args: argparse.Namespace) -> int:
         raise Advice(f"nothing was declared: {error}") from error
 
 
-async def _work(settings: "Settings", outside: Path | None, events: int | None, reason: str | None) -> int:
-    import asyncpg
-
-    from services.contracts.ids import DEFAULT_LOG
+async def _work(
+    settings: "Settings", log: str, outside: Path | None, events: int | None, reason: str | None
+) -> int:
     from services.runtime.clock import SystemClock, system_entropy
     from services.runtime.database import Database
     from services.runtime.log.event_log import schema_of
@@ -90,10 +93,10 @@ async def _work(settings: "Settings", outside: Path | None, events: int | None, 
     from services.runtime.vault import Vault
 
     clock = SystemClock()
-    owner = await asyncpg.connect(settings.database_url)
+    owner = await _owner_at(settings, log)
     try:
-        file = None if outside is None else OutsideFile(outside, DEFAULT_LOG)
-        losing = Losing(owner, DEFAULT_LOG, schema_of(DEFAULT_LOG), file)
+        file = None if outside is None else OutsideFile(outside, log)
+        losing = Losing(owner, log, schema_of(log), file)
         await losing.hold()
         taken = await losing.take_over()
         if taken:
@@ -101,7 +104,7 @@ async def _work(settings: "Settings", outside: Path | None, events: int | None, 
         found = await losing.look()
         print(_told(found))
         if events is None or reason is None:
-            print(f"To give them up: macao accept-loss --events {found.events} --reason TEXT")
+            print(f"To give them up: macao accept-loss --log {log} --events {found.events} --reason TEXT")
             return 1
         if events != found.events:
             raise Advice(f"nothing was declared: {found.events} events are lost, and not {events}")
@@ -116,6 +119,26 @@ async def _work(settings: "Settings", outside: Path | None, events: int | None, 
         " again. GET /v1/log/losses and macao audit tell of it from now on."
     )
     return 0
+
+
+async def _owner_at(settings: "Settings", log: str) -> "asyncpg.Connection[Any]":
+    """Connect to where a log lives, as its owner."""
+    import os
+
+    from services.runtime.logs.adding import Sites, one_listed
+    from services.runtime.logs.servers import MAIN, parse_log_servers
+
+    sites = Sites(settings.database_url, parse_log_servers(os.environ.get("MACAO_LOG_SERVERS", "")))
+    main = await sites.connect(MAIN)
+    try:
+        server = (await one_listed(main, log)).server
+    except BaseException:
+        await main.close()
+        raise
+    if server == MAIN:
+        return main
+    await main.close()
+    return await sites.connect(server)
 
 
 def _told(found: "Found") -> str:

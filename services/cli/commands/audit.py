@@ -195,8 +195,8 @@ def _summary(tally: "Tally", outside: Path | None) -> str:
     )
     kept = f"{tally.outside} kept in {outside}" if outside else "none looked at outside the database"
     losses = "".join(
-        f"- An end of the log that was signed is lost, as the service declared: {loss.lost - loss.kept} events behind"
-        f" position {loss.kept}. The reason given: {loss.reason}\n"
+        f"- An end of the log {loss.log} that was signed is lost, as the service declared: {loss.lost - loss.kept}"
+        f" events behind position {loss.kept}. The reason given: {loss.reason}\n"
         for loss in tally.losses
     )
     return (

@@ -112,14 +112,15 @@ async def list_checkpoints(
     tags=["log"],
     operation_id="list_losses",
     operation_class=Conditional,
+    responses=refusals("not-found"),
     summary="Every end of the log that was signed and is lost",
 )
-async def list_losses(request: Request) -> Response[LossList]:
+async def list_losses(request: Request, log: LogName = DEFAULT_LOG) -> Response[LossList]:
     """Return what operators have declared to be lost, in their order; usually nothing.
 
     Checkpoints of more than ``kept`` events that are not younger than ``at_ms`` do not count any more.
     """
-    return answer(request, LossList(tuple(await request.the(LogProofs).losses())), "no-cache")
+    return answer(request, LossList(tuple(await _proofs(request, log).losses())), "no-cache")
 
 
 @get(
