@@ -97,6 +97,7 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("match-damaged", 409, "What the log holds of this match is not whole", "GET /v1/matches/{id}/audit names the first event that is wrong; tell the operator."),
     # Disputes.
     ProblemKind("no-such-event", 422, "The match has no such event", "version is that of an event: 1 up to the match's present version."),
+    ProblemKind("text-unusable", 422, "This text cannot be kept", "Write letters, signs and line feeds, and at least one that shows."),
     ProblemKind("no-such-refusal", 422, "No command of yours was refused under this key", "Send the Idempotency-Key of the command that was refused; the commands log keeps it for a while."),
     ProblemKind("dispute-exists", 409, "You dispute this already", "GET /v1/matches/{id}/disputes lists your disputes; withdraw the open one to word it anew."),
     ProblemKind("disputes-exhausted", 409, "You have disputed this match as often as you may", "Wait for the rulings on the disputes that there are."),

@@ -21,13 +21,20 @@ HOME_BYTES_MAX: Final = 200_000
 SHIFT_MAX: Final = 0.02
 """Cumulative layout shift; below a tenth counts as good."""
 _SHIFTED: Final = """() => new Promise((resolve) => {
-  let sum = 0;
+  const found = [];
+  const name = (node) => node?.localName ? `${node.localName}.${node.className}` : String(node?.nodeName);
   const observer = new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) sum += entry.hadRecentInput ? 0 : entry.value;
+    for (const entry of list.getEntries()) {
+      if (!entry.hadRecentInput) {
+        const moved = entry.sources.map((one) => `${name(one.node)} ${one.previousRect.y} to ${one.currentRect.y}`);
+        found.push([entry.value, moved]);
+      }
+    }
   });
   observer.observe({ type: 'layout-shift', buffered: true });
-  setTimeout(() => resolve(sum), 50);
+  setTimeout(() => resolve(found), 50);
 })"""
+"""What moved by itself: how much, and which elements."""
 SCREENSHOTS: Final = os.environ.get("MACAO_WEB_SCREENSHOTS")
 """A directory that the pictures of all pages go to, to be looked at."""
 
@@ -107,8 +114,8 @@ async def faults(visitor: Visitor, name: str) -> list[str]:
         for violation in found
     ]
     shifted = await page.evaluate(_SHIFTED)
-    if shifted > SHIFT_MAX:
-        wrong.append(f"{name}: things moved by {shifted}")
+    if sum(much for much, _ in shifted) > SHIFT_MAX:
+        wrong.append(f"{name}: things moved: {shifted}")
     if await page.evaluate("document.documentElement.scrollWidth") > width:
         wrong.append(f"{name}: wider than {width} px")
     return wrong

@@ -123,7 +123,7 @@ class DisputePage(Struct, frozen=True):
     opt={ANSWER_HEADERS: ("Location",)},
     responses=refusals(
         "not-found", "not-a-player", "no-such-event", "no-such-refusal", "dispute-exists", "disputes-exhausted",
-        "dispute-too-late", "match-void", "idempotency-key-reused",
+        "dispute-too-late", "match-void", "text-unusable", "idempotency-key-reused",
     ),
     summary="Dispute an event",
 )  # fmt: skip
@@ -225,7 +225,12 @@ async def withdraw_dispute(request: Request, dispute_id: FromPath[str]) -> Respo
     operation_id="rule_on_dispute",
     operation_class=Keyed,
     responses=refusals(
-        "not-found", "auditor-seated", "dispute-closed", "ruling-contradictory", "idempotency-key-reused"
+        "not-found",
+        "auditor-seated",
+        "dispute-closed",
+        "ruling-contradictory",
+        "text-unusable",
+        "idempotency-key-reused",
     ),
     summary="Rule on a dispute",
 )
@@ -307,12 +312,10 @@ def _clean(text: str, at: str) -> str:
     """
     stripped = text.replace("\r\n", "\n").strip()
     if not stripped:
-        raise Problem("malformed-request", f"The {at} says nothing.", params={"at": f"$.{at}"})
+        raise Problem("text-unusable", f"The {at} says nothing.", params={"at": f"$.{at}"})
     if _UNPRINTABLE.search(stripped):
         raise Problem(
-            "malformed-request",
-            f"The {at} holds characters that do not show: use letters, signs and line feeds.",
-            params={"at": f"$.{at}"},
+            "text-unusable", f"The {at} holds characters that do not show.", params={"at": f"$.{at}"}
         )
     return stripped
 

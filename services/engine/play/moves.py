@@ -76,12 +76,16 @@ class Cause(Struct, frozen=True):
     move: Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/MadeMove"})]
 
 
+Plain = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_-]{1,64}\Z")]
+"""A name or a seed of the characters that the arithmetic of chance takes."""
+
+
 class SeatRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """A seat of a match to be started."""
 
-    player: str
-    seed: str = "-"
-    bot: str | None = None
+    player: Plain
+    seed: Plain = "-"
+    bot: Plain | None = None
 
 
 class StartRequest(Struct, frozen=True, forbid_unknown_fields=True):
