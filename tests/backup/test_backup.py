@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
 import shutil
 import subprocess
 import threading
@@ -111,7 +112,7 @@ async def contradicted(processes: list[Process]) -> None:
 
     def told() -> bool:
         metrics = [httpx.get(f"{process.url}/metrics", timeout=10).text for process in processes]
-        return any("macao_sealer_contradiction 1.0" in one for one in metrics)
+        return any(re.search(r"(?m)^macao_sealer_contradiction\S* 1\.0$", one) for one in metrics)
 
     await asyncio.to_thread(wait_for, told)
 
