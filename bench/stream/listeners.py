@@ -9,7 +9,7 @@ from typing import Final, cast
 
 _ID: Final = re.compile(rb"\nid: ?(\d+)")
 AT_A_TIME: Final = 100
-OPEN_SECONDS_MAX: Final = 120.0
+OPEN_SECONDS_MAX: Final = 600.0
 
 
 class Listener(asyncio.Protocol):

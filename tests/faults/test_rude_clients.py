@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 GARBAGE: Final = 300
 MATCH: Final = "m_01KB9YABCDEFGHJKMNPQRSTVWX"
+POST: Final = f"POST /v1/matches/{MATCH}/moves HTTP/1.1\r\nHost: x\r\n".encode()
 BUFFER_BYTES_MAX: Final = 256 * 1024
 """What one connection may hold back for a client that does not read: a snapshot and some events."""
 
@@ -49,8 +50,8 @@ def garbage(chance: random.Random) -> bytes:
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + chance.randbytes(60),
         b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 3000 + b"\r\n",
-        b"POST /v1/players HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + chance.randbytes(50),
-        b"POST /v1/players HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n{",
+        POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + chance.randbytes(50),
+        POST + b"Content-Length: 99999999999\r\n\r\n{",
         f"GET /v1/matches/{MATCH}/socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: !\r\nSec-WebSocket-Version: 99\r\n\r\n".encode(),
     ])  # fmt: skip
