@@ -65,6 +65,11 @@ async def test_logs_are_shown_added_closed_moved_and_brought_up_to_date(
         assert "- 2 events in a tree" in told
         assert "1 streams chained" in told
         assert (await run("projections"))[0] == 0
+        monkeypatch.setenv("MACAO_SECRET_KEY", "A" * 43)
+        code, told = await run("accept-loss", "--log", "north")
+        assert (code, "nothing" in told) == (1, True)
+        code, told = await run("accept-loss", "--log", "nowhere")
+        assert (code, told) == (1, "macao: there is no log nowhere; there are main, north.\n")
         monkeypatch.setenv("MACAO_LOG_SERVERS", "")
         for words in (("logs", "move", "north", "--to", "main"), ("migrate",), ("audit", "--all")):
             code, told = await run(*words)

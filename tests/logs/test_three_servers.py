@@ -273,12 +273,13 @@ async def check_audit(place: Place, played: list[Played]) -> None:
         log, version = log_of(one.match), one.versions[-1]
         newest = await place.ask("GET", f"/log/checkpoint?log={log}")
         assert newest["log"] == log
+        assert (await place.ask("GET", f"/log/losses?log={log}"))["items"] == []
         proof = await place.ask("GET", f"/log/proofs/inclusion?match={one.match}&version={version}")
         assert proof["size"] == newest["size"]
         again = f"/log/proofs/inclusion?position={proof['position']}&size={proof['size']}&log={log}"
         assert await place.ask("GET", again) == proof
     assert not findings
     await home.close()
-    for path in ("checkpoint?", "checkpoints?", "proofs/consistency?first=1&second=2&"):
+    for path in ("checkpoint?", "checkpoints?", "losses?", "proofs/consistency?first=1&second=2&"):
         answer = await place.http.get(f"/v1/log/{path}log=nowhere")
         assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
