@@ -94,7 +94,7 @@ class Peer:
             if attempt:
                 await asyncio.sleep(PAUSE_SECONDS * 2 ** (attempt - 1))
             try:
-                response = await self._open_client().request(method, path, content=content, headers=headers)
+                response = await self._send(method, path, content, headers)
             except httpx.TransportError as error:
                 _logger.warning("%s did not answer the %s: %r", path, self._service, error)
                 continue
@@ -103,6 +103,19 @@ class Peer:
             if response.status_code not in _AGAIN:
                 raise self._refusal(path, response)
         raise problem
+
+    async def _send(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> httpx.Response:
+        client, traces = self._open_client(), self._platform.traces
+        if traces is None:
+            return await client.request(method, path, content=content, headers=headers)
+        said = {"http.request.method": method, "url.path": path}
+        headers = dict(headers)
+        with traces.asking(method, headers, said) as span:
+            response = await client.request(method, path, content=content, headers=headers)
+            span.set_attribute("http.response.status_code", response.status_code)
+            return response
 
     def _headers(self, key: str) -> dict[str, str]:
         return {

@@ -19,6 +19,7 @@ from services.runtime.logs import SpreadLog
 from services.runtime.players import Players
 from services.runtime.settings import Settings, SettingsError
 from services.runtime.tokens.tokens import Tokens
+from services.runtime.traces import Traces
 from services.runtime.vault import Vault
 
 
@@ -26,6 +27,7 @@ class Platform:
     """Built before anything is open, so that services can be wired; opened and closed by the app's lifespan.
 
     Attributes:
+        traces: makes spans of what is done; None where nobody collects them.
         registry: what this process counts, for Prometheus; of its own, so that tests and composed apps do not mix.
         app: the composed app itself, through which services of one process reach each other's endpoints.
         unfit: why the process did not come to serve, where a setting is to blame.
@@ -44,6 +46,7 @@ class Platform:
         self.clock: Final[Clock] = clock or SystemClock()
         self.entropy: Final = entropy
         self.vault: Final = Vault(settings.secret_key, entropy)
+        self.traces: Final = Traces(settings.traces_url) if settings.traces_url else None
         self.database: Final = Database(settings)
         self.bell: Final = Bell(settings)
         self.registry: Final = CollectorRegistry()
@@ -58,6 +61,7 @@ class Platform:
             self.database,
             self.bell,
             counts=AppendCounts(self.registry),
+            traces=self.traces,
             told=lambda log, is_lost: lost.labels(log).set(is_lost),
         )
         self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy, self.bell)
@@ -75,6 +79,8 @@ class Platform:
     async def __aenter__(self) -> Self:
         """Open everything, in order."""
         async with AsyncExitStack() as stack:
+            if self.traces is not None:
+                await stack.enter_async_context(self.traces)
             await stack.enter_async_context(self.database)
             await stack.enter_async_context(self.bell)
             await stack.enter_async_context(self.log)

@@ -50,6 +50,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         checkpoint_seconds: and after so many seconds; within a second when a match has ended.
         checkpoint_directory: where checkpoints are kept outside the database; empty: nowhere.
         command_log_days: for how many days the commands log is kept; at least eight, as matches can be disputed.
+        traces_url: where traces go, by OTLP over HTTP, as ``http://collector:4318/v1/traces``; empty: none are made.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -84,6 +85,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     checkpoint_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     checkpoint_directory: str = ""
     command_log_days: Annotated[int, Meta(ge=8, le=3650)] = 30
+    traces_url: str = ""
     log_level: str = "info"
 
     @classmethod

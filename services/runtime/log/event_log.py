@@ -18,6 +18,7 @@ from services.runtime.log import codec
 from services.runtime.log.coalescer import Coalescer
 from services.runtime.log.counts import AppendCounts
 from services.runtime.log.types import Append, Command, Outcome
+from services.runtime.traces import Traces
 
 PAGE_MAX: Final = 5_000
 """The most events that one read returns, whatever was asked for: a page has to fit into memory."""
@@ -58,6 +59,7 @@ class EventLog:
         database: where the log is.
         bell: rung after each commit; None for nobody to be told.
         counts: what is told of each batch; None for nobody.
+        traces: makes a span of each append; None: nobody does.
         place: says where it lives at the moment; another name when it has moved, and who keeps a connection to it
             makes another.
     """
@@ -69,8 +71,10 @@ class EventLog:
         *,
         name: str = DEFAULT_LOG,
         counts: AppendCounts | None = None,
+        traces: Traces | None = None,
         place: Callable[[], str] = str,
     ) -> None:
+        self._traces = traces
         self.name: Final = name
         self.place: Final = place
         self.database: Final = database
@@ -149,7 +153,13 @@ class EventLog:
             ValueError: the events do not follow from the expected head or from each other.
         """
         codec.check(item)
-        return await self._coalescer.append(item)
+        if self._traces is None:
+            return await self._coalescer.append(item)
+        said = {"macao.log": self.name, "macao.stream": item.stream, "macao.command": item.command}
+        with self._traces.doing("append", {**said, "macao.events": len(item.events)}) as span:
+            outcome = await self._coalescer.append(item)
+            span.set_attribute("macao.outcome", type(outcome).__name__.lower())
+            return outcome
 
     def log_for(self, entropy: bytes) -> str:  # noqa: ARG002 - where there are several, it decides
         """Name the log that a new match begins in, by some random bytes."""

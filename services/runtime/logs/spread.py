@@ -30,6 +30,7 @@ from services.runtime.logs.servers import MAIN, ServerAwayError, Servers
 from services.runtime.logs.taking import Taker
 from services.runtime.settings import SettingsError
 from services.runtime.tasks import end
+from services.runtime.traces import Traces
 
 UNKNOWN_SECONDS: Final = 0.2
 """How often at most the list of logs is read because somebody names one that is not in it."""
@@ -77,6 +78,7 @@ class SpreadLog(EventLog):
         bell: Bell | None = None,
         *,
         counts: AppendCounts | None = None,
+        traces: Traces | None = None,
         writes: bool = True,
         told: Callable[[str, bool], None] = lambda _log, _lost: None,
     ) -> None:
@@ -85,7 +87,7 @@ class SpreadLog(EventLog):
         Raises:
             SettingsError: the settings name servers in a way that cannot be used.
         """
-        super().__init__(database, bell, counts=counts)
+        super().__init__(database, bell, counts=counts, traces=traces)
         self._bell = bell
         self._counts = counts
         self._writes = writes
@@ -396,7 +398,9 @@ class SpreadLog(EventLog):
             part = self._others.get(name)
             if part is None:
                 place = LogDatabase(self._servers, self.database, server, self._read_list)
-                log = EventLog(place, self._bell, name=name, counts=self._counts, place=place.where)
+                log = EventLog(
+                    place, self._bell, name=name, counts=self._counts, traces=self._traces, place=place.where
+                )
                 self._others[name] = part = _Part(log, place, opens)
             if part.place.server != server:
                 _logger.info("the log %s has moved from the server %s to %s", name, part.place.server, server)

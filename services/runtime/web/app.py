@@ -34,6 +34,7 @@ from services.runtime.web.reference import documentation_of
 from services.runtime.web.request import ARRIVED_MS, PLATFORM, PROVIDED, Request
 from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
 from services.runtime.web.streams import StreamHub
+from services.runtime.web.tracing import TRACE_ID, traced
 
 EDGE: Final = "edge"
 """Where an app keeps its edge in its state."""
@@ -48,7 +49,11 @@ class App(Litestar):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, a WebSocket, or the lifespan."""
         if scope["type"] == "http":
-            await self._observed(scope, receive, send)
+            traces = self.state[PLATFORM].traces
+            if traces is None:
+                await self._observed(scope, receive, send)
+            else:
+                await traced(traces, self._observed, scope, receive, send)
             return
         if scope["type"] == "websocket":
             edge: Edge = self.state[EDGE]
@@ -112,13 +117,14 @@ class App(Litestar):
         self.state[PROVIDED][metrics.Metrics].answered(method, route, status, seconds)
         level = logging.DEBUG if status < 400 and method == "GET" else logging.INFO  # noqa: PLR2004
         if _logger.isEnabledFor(level):
-            _logger.log(
-                level, "request",
-                extra={
-                    "request_id": scope["state"]["request_id"], "method": method, "route": route,
-                    "status": status, "ms": round(seconds * 1000, 2),
-                },
-            )  # fmt: skip
+            state: dict[str, Any] = scope["state"]
+            told = {
+                "request_id": state["request_id"], "method": method, "route": route,
+                "status": status, "ms": round(seconds * 1000, 2),
+            }  # fmt: skip
+            if TRACE_ID in state:
+                told[TRACE_ID] = state[TRACE_ID]
+            _logger.log(level, "request", extra=told)
 
 
 def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Platform | None = None) -> App:
