@@ -77,6 +77,7 @@ async def rebuilt(here, name, database):
     """Return the bytes of a projection before and after it was built anew."""
     projection = next(one for one in here.projections if name == one.NAME)
     connection = await asyncpg.connect(database)
+    await here.caught_up()  # ratings of what was released come a moment later
     before = await contents(connection, projection)
     answer = await here.client.post(
         f"/v1/projections/{name}/rebuild", json={}, headers=here.token("p_operator", "operate")

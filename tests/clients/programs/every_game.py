@@ -110,7 +110,7 @@ def play(server: str, game: str, chance: random.Random) -> MatchView:
     table = expect(
         TableView, open_table.sync(client=host.lobby, body=request, idempotency_key=uuid4().hex)
     ).id
-    seed = JoinRequest(seed="typed-luck")
+    seed = JoinRequest(seed=uuid4().hex)
     joined = join_table.sync(table, client=guest.lobby, body=seed, idempotency_key=uuid4().hex)
     assert [seat.name for seat in expect(TableView, joined).seats] == ["Typed One", "Typed Two"]
     started = start_table.sync(table, client=host.lobby, idempotency_key=uuid4().hex)
