@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from pathlib import Path
 
 import httpx
 import pytest
+from playwright.async_api import Page
 
 from tests.support.players import Table
 from tests.support.up import Up
@@ -23,6 +25,22 @@ def match(installation: Up) -> str:
         table = Table.seat(client, 3, {"stakes": "dangerous", "max_rounds": 4, "starting_chips": 10})
         table.play(random.Random(5))
         return table.match
+
+
+async def seats_by_height(page: Page) -> list[int]:
+    paths = await page.locator(".plot .line").evaluate_all(
+        "(lines) => lines.map((line) => line.getAttribute('d'))"
+    )
+    heights = [
+        float((re.findall(r"V([\d.]+)", path) or re.findall(r"^M[\d.]+ ([\d.]+)", path))[-1])
+        for path in paths
+    ]
+    return sorted(range(len(heights)), key=lambda seat: heights[seat])
+
+
+async def seats_by_chips(page: Page) -> list[int]:
+    chips = await page.locator(".seat .chips:first-of-type > span[aria-hidden]").all_inner_texts()
+    return sorted(range(len(chips)), key=lambda seat: -int(chips[seat]))
 
 
 async def test_a_replay_scrubs_steps_plays_and_jumps(visitors: Visitors, match: str) -> None:
@@ -43,16 +61,11 @@ async def test_a_replay_scrubs_steps_plays_and_jumps(visitors: Visitors, match: 
     await scrubber.focus()
     await page.keyboard.press("End")
     await page.locator(".told-now", has_text="The match is over").wait_for()
-    chips = await page.locator(".seat .chips:first-of-type > span[aria-hidden]").all_inner_texts()
-    ends = await page.locator(".plot .line").evaluate_all(
-        "(lines) => lines.map((line) => line.getAttribute('d'))"
-    )
-    # The chart, worked out from the events, ends as high as the chips that the service shows.
-    heights = [
-        float((re.findall(r"V([\d.]+)", path) or re.findall(r"^M[\d.]+ ([\d.]+)", path))[-1]) for path in ends
-    ]
-    by_chips = sorted(range(3), key=lambda seat: -int(chips[seat]))
-    assert sorted(range(3), key=lambda seat: heights[seat]) == by_chips
+    # The chart, worked out from the events, ends as high as the chips that the service shows, as soon as it shows them.
+    async with asyncio.timeout(10):
+        while (by_height := await seats_by_height(page)) != await seats_by_chips(page):
+            await asyncio.sleep(0.05)
+    assert sorted(by_height) == [0, 1, 2]
 
     await page.locator(".moments button").first.click()
     moment = await page.locator(".moments button").first.inner_text()
