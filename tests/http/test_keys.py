@@ -34,7 +34,10 @@ async def test_many_processes_that_start_at_once_agree_on_one_key_each_for_token
         await asyncio.gather(*(tokens.open() for _, tokens in opened))
         keys = [tokens.public_keys() for _, tokens in opened]
         assert all(one == keys[0] for one in keys)
-        assert [key.purpose for key in keys[0]] == ["token", "record"]
+        assert sorted(key.purpose for key in keys[0]) == [
+            "record",
+            "token",
+        ]  # both perhaps of one millisecond
         assert all(abs(key.since_ms - SystemClock().now_ms()) < 60_000 for key in keys[0])
         token = opened[0][1].access_token("p_1", frozenset({"play"}))
         assert (await opened[5][1].caller_of(token)).player == "p_1"
