@@ -31,13 +31,16 @@ from services.runtime.web.direct import DIRECT, answer_whole, direct_handlers
 from services.runtime.web.edge import API, Edge
 from services.runtime.web.problems import Problem, problem_of, response_of
 from services.runtime.web.reference import documentation_of
-from services.runtime.web.request import ARRIVED_MS, PLATFORM, PROVIDED, Request
+from services.runtime.web.request import ARRIVED_MS, COMMAND, PLATFORM, PROVIDED, Request
 from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
 from services.runtime.web.streams import StreamHub
-from services.runtime.web.tracing import TRACE_ID, traced
+from services.runtime.web.tracing import ID_CHARS_MAX, TRACE_ID, traced
 
 EDGE: Final = "edge"
 """Where an app keeps its edge in its state."""
+
+_TOLD_IDS: Final = ("match_id", "table_id", "dispute_id")
+"""What a path may name and the line in the log tells."""
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _logger: Final = logging.getLogger("macao.web")
@@ -122,8 +125,9 @@ class App(Litestar):
                 "request_id": state["request_id"], "method": method, "route": route,
                 "status": status, "ms": round(seconds * 1000, 2),
             }  # fmt: skip
-            if TRACE_ID in state:
-                told[TRACE_ID] = state[TRACE_ID]
+            told |= {name: state[name] for name in (COMMAND, TRACE_ID) if name in state}
+            ids: dict[str, Any] = scope.get("path_params") or {}
+            told |= {name: str(ids[name])[:ID_CHARS_MAX] for name in _TOLD_IDS if name in ids}
             _logger.log(level, "request", extra=told)
 
 

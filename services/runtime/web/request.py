@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 PLATFORM = "platform"
 PROVIDED = "provided"
+COMMAND = "command"
+"""Where the id of its command is kept in the state of a request, for the line in the log."""
 ARRIVED_MS = "arrived_ms"
 
 
@@ -89,10 +91,9 @@ class Request(litestar.Request[Any, Any, State]):
         if actor is None:
             actor = (await self.caller()).player
         body = await self.body()
-        return Command(
-            idempotency.command_id(actor, key),
-            idempotency.request_hash(self.method, self.scope["path"], body),
-        )
+        command = idempotency.command_id(actor, key)
+        self.scope["state"][COMMAND] = command
+        return Command(command, idempotency.request_hash(self.method, self.scope["path"], body))
 
     def if_match(self) -> int | None:
         """Return the version in If-Match, or None without the header.
