@@ -74,7 +74,6 @@ async def test_nothing_acknowledged_is_lost(redis_url: str, capsys: pytest.Captu
         await play_on(pair, redis_url, directory, {}, capsys)
 
 
-@pytest.mark.skipif(FAILOVERS == 1, reason="only with MACAO_FAILOVERS of more than one")
 @pytest.mark.skipif(
     find_pgbouncer() is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -20,6 +21,18 @@ from services.cli.embedded.ports import LOOPBACK, free_port
 from services.cli.embedded.postgres import DATABASE, USER
 
 PATIENCE_SECONDS: Final = 30.0
+
+
+def _standing_still(pid: int) -> list[psutil.Process]:
+    """Suspend a server: first its postmaster, which then starts nobody, and then who is left of its children."""
+    postmaster = psutil.Process(pid)
+    postmaster.suspend()
+    stopped = [postmaster]
+    for child in postmaster.children():
+        with suppress(psutil.NoSuchProcess):  # it had just done what it was for
+            child.suspend()
+            stopped.append(child)
+    return stopped
 
 
 class Server(EmbeddedPostgres):
@@ -59,9 +72,7 @@ class Server(EmbeddedPostgres):
     def kill(self) -> None:
         """Have all of its processes gone at once, as with the machine."""
         assert self._child is not None
-        everybody = [psutil.Process(self._child.pid), *psutil.Process(self._child.pid).children()]
-        for process in everybody:
-            process.suspend()
+        everybody = _standing_still(self._child.pid)
         for process in everybody:
             process.send_signal(signal.SIGKILL)
         psutil.wait_procs(everybody, timeout=PATIENCE_SECONDS)
@@ -76,8 +87,7 @@ class Server(EmbeddedPostgres):
         """Have all of its processes stand still, their connections open: nobody is told anything."""
         assert self._child is not None
         self._frozen = True
-        for process in [psutil.Process(self._child.pid), *psutil.Process(self._child.pid).children()]:
-            process.suspend()
+        _standing_still(self._child.pid)
 
     def _initialise(self, major: int) -> None:
         if self._primary is None:
