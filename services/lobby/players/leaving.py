@@ -73,6 +73,6 @@ class Leaving:
 def _playing(match: str | None) -> Problem:
     return Problem(
         "match-running",
-        "You sit in a match that is running. Leave it, then erase the account.",
+        "You sit in a match that is running: wait until it has ended, or leave it, before you erase the account.",
         params={"match_id": match},
     )

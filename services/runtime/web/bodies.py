@@ -64,8 +64,16 @@ def decode(kind: Any, body: bytes, content_type: str) -> Any:
             params={"at": place.rstrip("`") or "$"},
         ) from None  # fmt: skip
     except msgspec.DecodeError as error:
-        raise Problem("malformed-request", f"The body is not JSON: {error}") from None
+        raise Problem("malformed-request", _why_not_json(body, error)) from None
     except UnicodeDecodeError:
         raise Problem("malformed-request", "The body is not UTF-8.") from None
     except RecursionError:
         raise Problem("malformed-request", "The body is nested too deeply.") from None
+
+
+def _why_not_json(body: bytes, error: msgspec.DecodeError) -> str:
+    if not body:
+        return "The body is empty, and JSON is needed."
+    if b"\\u" in body:
+        return f"The body is not JSON, or escapes half of a surrogate pair: {error}"
+    return f"The body is not JSON: {error}"
