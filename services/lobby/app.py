@@ -56,7 +56,6 @@ def service(platform: Platform) -> Service:
     )
     accounts = Accounts(platform.database, platform.players, platform.tokens, answers, passwords)
     sessions = Sessions(platform.database, platform.tokens, answers)
-    leaving = Leaving(platform.tokens, platform.players, desk, board, platform.clock)
     limits = PlayerLimits.of(platform.settings)
     subscription = Subscription(
         platform.database,
@@ -67,6 +66,7 @@ def service(platform: Platform) -> Service:
         board.apply,
         forget=board.forget,
     )
+    leaving = Leaving(platform.tokens, platform.players, desk, board, subscription, platform.clock)
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:

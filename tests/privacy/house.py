@@ -117,6 +117,13 @@ class House:
             )
         return moves
 
+    async def until_ended(self, person: Person, match: str) -> None:
+        """Wait until a player's history, which follows the log, shows a match as ended."""
+        await self.until(
+            f"/players/{person.id}/matches",
+            lambda seen: (match, "ended") in {(item["id"], item["status"]) for item in seen["items"]},
+        )
+
     async def until(self, path: str, wanted: Any, seconds: float = 20.0) -> Any:
         """Ask until the JSON of the answer is as ``wanted`` says; returns it."""
         async with asyncio.timeout(seconds):

@@ -56,7 +56,7 @@ async def lived_in(house: House) -> None:
     anna, bela = await house.account("Anna"), await house.account("Bela")
     match = await house.started(anna, bela)
     await house.played(match, anna, bela)
-    await house.until(f"/players/{anna.id}/matches", lambda seen: seen["items"][0]["status"] == "ended")
+    await house.until_ended(anna, match)
     await house.until("/log/checkpoint", lambda seen: seen["size"] > 10)
 
 

@@ -36,7 +36,7 @@ async def lived(house: House, database: str) -> tuple[Person, Person, Person, st
     ruled = await ruth.done("POST", f"/disputes/{dispute}/ruling", reasons)
     assert (NAME in ruled["complaint"], NAME in ruled["ruling"]["reasons"]) == (True, True)
     await house.until(f"/leaderboards/dice-race/players/{theodora.id}", lambda found: found["player"])
-    await house.until(f"/players/{theodora.id}/matches", lambda found: found["items"][0]["status"] == "ended")
+    await house.until_ended(theodora, match)
     return theodora, bela, ruth, match, dispute
 
 
@@ -158,7 +158,7 @@ async def test_players_erase_themselves(house: House, database: str) -> None:
     assert refused.json()["params"]["match_id"] == second
     assert (await theodora.ask("GET", "/players/me")).json()["name"] == NAME
     await theodora.done("POST", f"/matches/{second}/moves", {"move": {"type": "leave"}})
-    await house.until(f"/players/{theodora.id}/matches", lambda found: found["items"][0]["status"] == "ended")
+    await house.until_ended(theodora, second)
     # The table is on its way to hear of the end.
     while (answer := await theodora.ask("DELETE", "/players/me")).status_code == 409:
         await asyncio.sleep(0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import Any, Final
 
@@ -13,10 +14,14 @@ from services.lobby.tables.orders import Leave
 from services.runtime.clock import Clock
 from services.runtime.erasing import erase
 from services.runtime.players import Players
+from services.runtime.subscription import Subscription
 from services.runtime.tokens.caller import Caller
 from services.runtime.tokens.tokens import Tokens
 from services.runtime.web.idempotency import Command, command_id
 from services.runtime.web.problems import Problem
+
+BOARD_SECONDS: Final = 5.0
+"""How long the board may take to hear of every seat that was taken before somebody asked to leave."""
 
 _GONE: Final = frozenset({"table-closed", "not-seated"})
 
@@ -30,19 +35,30 @@ class _Left(Struct, frozen=True):
 class Leaving:
     """Erases players who ask for it themselves."""
 
-    def __init__(self, tokens: Tokens, players: Players, desk: Desk, board: Board, clock: Clock) -> None:
+    def __init__(
+        self,
+        tokens: Tokens,
+        players: Players,
+        desk: Desk,
+        board: Board,
+        follower: Subscription,
+        clock: Clock,
+    ) -> None:
         self._tokens = tokens
         self._players = players
         self._desk = desk
         self._board = board
+        self._follower = follower
         self._clock = clock
 
     async def leave(self, caller: Caller) -> None:
         """Free the caller's seats and erase the caller.
 
         Raises:
-            Problem: ``match-running`` for somebody who still plays; ``not-found``, if there is nobody to erase.
+            Problem: ``match-running`` for somebody who still plays; ``not-found``, if there is nobody to erase;
+                ``unavailable``, if the board does not get to know in time where the caller sits.
         """
+        await self._know_all_seats()
         tables = await self._board.seated(caller.player)
         running = next((table for table in tables if table.state == "playing"), None)
         if running is not None:
@@ -56,6 +72,14 @@ class Leaving:
         if erased is None:
             raise Problem("not-found", "This player does not exist any more.")
         self._players.forget(caller.player)
+
+    async def _know_all_seats(self) -> None:
+        """Wait until the board, which follows the log, shows every seat that was taken before now."""
+        try:
+            async with asyncio.timeout(BOARD_SECONDS):
+                await self._follower.caught_up()
+        except (TimeoutError, RuntimeError):
+            raise Problem("unavailable", "The list of your seats is behind: nothing was erased.") from None
 
     async def _stand_up(self, table: str, player: str) -> None:
         key = f"leaving:{table}"
