@@ -82,15 +82,20 @@ class Load(threading.Thread):
             self.done.append(Acknowledged(player, table.match, key, own["version"], move, answer.content))
 
 
+def lives(process: psutil.Process) -> bool:
+    """Say whether a process runs; it may be gone between two questions."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def part_of(up: Up, part: str) -> psutil.Process | None:
     """Find a part of the installation among the children of ``macao up``."""
     words = {"service": "services.cli", "postgres": "postgres", "valkey": "valkey-server"}
     for child in psutil.Process(up.process.pid).children():
         try:
-            if (
-                any(words[part] in word for word in child.cmdline()[:4])
-                and child.status() != psutil.STATUS_ZOMBIE
-            ):
+            if any(words[part] in word for word in child.cmdline()[:4]) and lives(child):
                 return child
         except psutil.Error:
             continue
@@ -113,7 +118,7 @@ async def test_nothing_acknowledged_is_lost(part: str) -> None:
             victim = part_of(up, part)
             assert victim, f"{part} does not run"
             victim.send_signal(signal.SIGKILL)
-            wait_for(lambda gone=victim: not gone.is_running() or gone.status() == psutil.STATUS_ZOMBIE)
+            wait_for(lambda killed=victim: not lives(killed))
             wait_for(lambda: part_of(up, part), tell=lambda: up.output)
             # Moves go on: every player gets through again, before the next kill comes at some moment of it.
             wait_for(
