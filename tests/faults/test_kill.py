@@ -18,6 +18,7 @@ import pytest
 from msgspec import Struct
 
 from services.cli.auditing import LogFinding, Report, audit_log
+from services.cli.embedded.process import lives
 from services.contracts.chain import GENESIS
 from services.contracts.envelope import Event
 from services.engine.rules.catalogue import CATALOGUE
@@ -80,14 +81,6 @@ class Load(threading.Thread):
             answer = player.move(table.match, own["version"], move, key)
             assert answer.is_success, answer.text
             self.done.append(Acknowledged(player, table.match, key, own["version"], move, answer.content))
-
-
-def lives(process: psutil.Process) -> bool:
-    """Say whether a process runs; it may be gone between two questions."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def part_of(up: Up, part: str) -> psutil.Process | None:
