@@ -88,3 +88,26 @@ async def test_large_reads_are_compressed_for_who_asks(site: Site) -> None:
     assert packed.content == plain.content
     refused = await site.client.get("/v1/games", headers={"Accept-Encoding": "gzip;q=0"})
     assert "Content-Encoding" not in refused.headers
+
+
+@pytest.mark.parametrize(
+    ("address", "named", "taken"),
+    [
+        ("/v1/tables?gmae=dice-race", "'gmae'", "it takes cursor, game, limit, state"),
+        ("/v1/games?page=2", "'page'", "it takes none"),
+        ("/v1/lobby?game=dice-race&limit=1&limlt=3", "'limlt'", "cursor, game, limit, state"),
+    ],
+)
+async def test_a_query_parameter_that_nobody_knows_is_refused(
+    site: Site, address: str, named: str, taken: str
+) -> None:
+    refused = await site.client.get(address)
+    assert (refused.status_code, refused.json()["code"]) == (400, "malformed-request")
+    assert named in refused.json()["detail"]
+    assert taken in refused.json()["detail"]
+
+
+async def test_a_move_with_a_query_is_refused_as_any_other_request(site: Site, known: dict[str, str]) -> None:
+    refused = await site.client.post(f"/v1/matches/{known['match_id']}/moves?match_id=x", json={"move": {}})
+    assert (refused.status_code, refused.json()["code"]) == (400, "malformed-request")
+    assert "it takes none" in refused.json()["detail"]

@@ -9,7 +9,9 @@ import contextlib
 import random
 from collections import Counter
 from enum import StrEnum, auto
-from typing import Final, Self
+from typing import Final
+
+from tests.support.relay import Relay, until_one_ends
 
 CHUNK_BYTES: Final = 1 << 16
 DELAY_SECONDS_MAX: Final = 0.03
@@ -32,58 +34,35 @@ class Trouble(StrEnum):
     """Nothing moves in this direction for a while, then the connection is cut."""
 
 
-class BadLink:
+class BadLink(Relay):
     """Forwards every connection to one address.
 
     Attributes:
-        port: where it listens, on loopback.
         percent: how many chunks in a hundred meet trouble; 0 heals the link for what comes from now on.
         latency_seconds: how long everything from the server takes longer, without any trouble.
         met: which troubles there were.
     """
 
     def __init__(self, host: str, port: int, seed: str, percent: float = 0.0) -> None:
-        self._target = (host, port)
+        super().__init__(host, port)
         self._chance = random.Random(seed)
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self.percent = percent
         self.latency_seconds = 0.0
-        self.port = 0
         self.met: Counter[Trouble] = Counter()
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry both directions."""
         try:
-            server_reader, server_writer = await asyncio.open_connection(*self._target)
+            server_reader, server_writer = await self.connect()
         except OSError:
             writer.transport.abort()
             return
-        pumps = [
-            asyncio.create_task(self._pump(reader, server_writer, latency=False)),
-            asyncio.create_task(self._pump(server_reader, writer, latency=True)),
-        ]
         try:
-            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            await until_one_ends(
+                self._pump(reader, server_writer, latency=False),
+                self._pump(server_reader, writer, latency=True),
+            )
         finally:
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
             for end in (writer, server_writer):
                 end.transport.abort()
 

@@ -10,7 +10,9 @@ import random
 import re
 from collections import Counter
 from enum import StrEnum, auto
-from typing import Final, Self
+from typing import Final
+
+from tests.support.relay import Relay, until_one_ends
 
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 CHUNK_BYTES: Final = 1 << 16
@@ -53,7 +55,7 @@ class Fate(StrEnum):
 FAULTS: Final = tuple(fate for fate in Fate if fate is not Fate.PASS)
 
 
-class BadNetwork:
+class BadNetwork(Relay):
     """Forwards every connection to one address, badly.
 
     Args:
@@ -62,36 +64,17 @@ class BadNetwork:
         seed: of the faults' chance.
 
     Attributes:
-        port: where it listens, on loopback.
         met: how many requests met which fate.
     """
 
     def __init__(self, host: str, port: int, seed: str) -> None:
-        self._target = (host, port)
+        super().__init__(host, port)
         self._chance = random.Random(seed)
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.port = 0
         self.met: Counter[Fate] = Counter()
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._keep(asyncio.create_task(_Link(self, self._chance, reader, writer).run()))
-
-    def _keep(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry a client's requests, and the answers to them."""
+        await _Link(self, self._chance, reader, writer).run()
 
     def fate(self, *, of_stream: bool) -> Fate:
         """Draw the fate of the next request."""
@@ -100,13 +83,9 @@ class BadNetwork:
         self.met[fate] += 1
         return fate
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection to the service."""
-        return await asyncio.open_connection(*self._target)
-
     def repeat(self, request: bytes, after_seconds: float) -> None:
         """Send a request once more, over a connection of its own, and hear nothing of the answer."""
-        self._keep(asyncio.create_task(self._repeat(request, after_seconds)))
+        self.keep(self._repeat(request, after_seconds))
 
     async def _repeat(self, request: bytes, after_seconds: float) -> None:
         await asyncio.sleep(after_seconds)
@@ -140,16 +119,9 @@ class _Link:
         except OSError:
             self._writer.transport.abort()
             return
-        ways = [
-            asyncio.create_task(self._pass_requests(server_writer)),
-            asyncio.create_task(self._pass_answers(server_reader)),
-        ]
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            await until_one_ends(self._pass_requests(server_writer), self._pass_answers(server_reader))
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
             self._writer.transport.abort()
             # Closed in order: the service works off what it was sent, and then finds nobody there.
             server_writer.close()

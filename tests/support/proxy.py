@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
-from typing import Self
+
+from tests.support.relay import Relay, until_one_ends
 
 
 class Moment(Enum):
@@ -15,40 +16,23 @@ class Moment(Enum):
     WHEN_IT_IS_ANSWERED = auto()
 
 
-class Proxy:
+class Proxy(Relay):
     """Forwards every connection to one address, until told otherwise.
 
     Attributes:
-        port: where it listens, on loopback.
         connections: how many were made.
         cuts: how many it has cut.
         frozen: while it is set, nothing passes and nobody is told.
     """
 
     def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        super().__init__(host, port)
         self._writers: set[asyncio.StreamWriter] = set()
         self._plan: tuple[bytes, Moment] | None = None
         self._refusing = False
         self.frozen = False
-        self.port = 0
         self.connections = 0
         self.cuts = 0
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        self.cut_all()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cut_once(self, marker: bytes, moment: Moment) -> None:
         """Cut the next connection on which the client sends ``marker``."""
@@ -63,15 +47,13 @@ class Proxy:
         """Drop new connections at once, or accept them again."""
         self._refusing = yes
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry both directions, until it is time to cut."""
         if self._refusing:
             writer.transport.abort()
             return
         self.connections += 1
-        link = _Link(self, reader, writer)
-        task = asyncio.create_task(link.run(*self._target))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        await _Link(self, reader, writer).run()
 
     def due(self, data: bytes) -> Moment | None:
         """Say whether to cut on this message; a plan holds once."""
@@ -100,9 +82,9 @@ class _Link:
         self._writer = writer
         self._mute = False
 
-    async def run(self, host: str, port: int) -> None:
+    async def run(self) -> None:
         try:
-            server_reader, server_writer = await asyncio.open_connection(host, port)
+            server_reader, server_writer = await self._proxy.connect()
         except OSError:
             self._writer.transport.abort()
             return
@@ -134,16 +116,9 @@ class _Link:
             await self._writer.drain()
             return True
 
-        pumps = [
-            asyncio.create_task(_pump(self._reader, to_server)),
-            asyncio.create_task(_pump(server_reader, to_client)),
-        ]
         try:
-            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            await until_one_ends(_pump(self._reader, to_server), _pump(server_reader, to_client))
         finally:
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
             for writer in (self._writer, server_writer):
                 self._proxy.forget(writer)
                 writer.transport.abort()

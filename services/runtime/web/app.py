@@ -30,6 +30,7 @@ from services.runtime.web.cors import Headers
 from services.runtime.web.direct import DIRECT, answer_whole, direct_handlers
 from services.runtime.web.edge import API, Edge
 from services.runtime.web.problems import Problem, problem_of, response_of
+from services.runtime.web.queries import only_known
 from services.runtime.web.reference import documentation_of
 from services.runtime.web.request import ARRIVED_MS, COMMAND, PLATFORM, PROVIDED, Request
 from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
@@ -158,6 +159,7 @@ def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Pl
             catalogue.list_problems, catalogue.get_problem, catalogue.jwks,
         ],
         request_class=Request,
+        guards=[only_known],
         request_max_body_size=SIZE_MAX,
         exception_handlers={Exception: _refuse},
         lifespan=[_lifespan(shared, hub, services)],

@@ -53,7 +53,12 @@ class Direct:
     def takes(self, scope: Any, host: bytes | None) -> str | None:
         """Return the parameter in the path if the request is for this handler and in no way unusual."""
         found = self._path.fullmatch(scope["path"])
-        if found is None or scope["method"] != self._method or scope.get("root_path"):
+        if (
+            found is None
+            or scope["method"] != self._method
+            or scope.get("root_path")
+            or scope["query_string"]
+        ):
             return None
         return found[1] if host is None or _USUAL_HOST.fullmatch(host) else None
 
