@@ -18,6 +18,8 @@ import pytest
 
 from bench.latency.cluster import cluster
 from bench.latency.course import Course, percentile
+from services.cli.doctor.around import bell
+from services.cli.doctor.patient import Patient
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.bus import Bell
 from services.runtime.bus_link import CHANNEL
@@ -65,6 +67,9 @@ async def test_a_lost_primary_costs_milliseconds_and_nothing_else(
     ):
         assert [(await limiter.spend(QUOTA, "a")).remaining for limiter in (one, other)] == [4, 3]
         assert len(await one.share(QUOTA, {"b": 1_000, "c": 2_000})) == 2
+        assert [one.level for one in await bell(Patient(settings_for(database, redis_url=url), None))] == [
+            "ok"
+        ]
         course = Witnessed(at, tables=4, moves_per_second=20)
         async with course.watched() as seated:
             await course.play(seated, 1.5)

@@ -16,7 +16,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from services.cli.doctor import around, readers, truth
+from services.cli.doctor import around, logs, readers, truth
 from services.cli.doctor.examining import CHECKS, examine
 from services.cli.doctor.finding import Finding
 from services.cli.doctor.patient import Patient
@@ -242,7 +242,81 @@ def test_the_bounds_are_sensible() -> None:
     assert Vault(SECRET_KEY, system_entropy).key_ids == (OLD_ID,)
 
 
-async def test_logs_beside_the_main_one_are_looked_at_where_they_live(databases: Any, database: str) -> None:
+UNTRIGGERED_NORTH = "ALTER TABLE macao_log_north.events DISABLE TRIGGER append_only"
+TRIGGERED_NORTH = "ALTER TABLE macao_log_north.events ENABLE ALWAYS TRIGGER append_only"
+BROKEN_ELSEWHERE: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    "an event was changed": (
+        (UNTRIGGERED_NORTH, "UPDATE macao_log_north.events SET actor = 'x' WHERE version = 2", TRIGGERED_NORTH),
+        "chains of north", "is broken at version 2", "macao audit --all",
+    ),
+    "a trigger is off": (
+        (UNTRIGGERED_NORTH,), "triggers of north", "append_only on macao_log_north.events", "ENABLE ALWAYS TRIGGER",
+    ),
+    "a trigger of the tree is gone": (
+        ("DROP TRIGGER append_only ON macao_tree_north.losses",), "triggers of north",
+        "append_only on macao_tree_north.losses", "macao audit --all",
+    ),
+    "a right too many": (
+        ("GRANT DELETE ON macao_log_north.commands TO macao_app",), "rights of north",
+        "macao_app holds DELETE on macao_log_north.commands",
+        "REVOKE DELETE ON macao_log_north.commands FROM macao_app",
+    ),
+    "a right for everybody": (
+        ("GRANT INSERT ON macao_tree_north.losses TO PUBLIC",), "rights of north",
+        "public holds INSERT on macao_tree_north.losses", "REVOKE",
+    ),
+    "a right too few": (
+        ("REVOKE SELECT ON macao_log_north.streams FROM macao_app",), "rights of north",
+        "lacks SELECT on macao_log_north.streams", "GRANT SELECT",
+    ),
+    "it may not be appended to": (
+        ("REVOKE EXECUTE ON FUNCTION macao_log_north.append_many FROM macao_app",), "rights of north",
+        "may not append to the log north", "GRANT EXECUTE ON FUNCTION macao_log_north.append_many",
+    ),
+    "a script is missing": (
+        ("DELETE FROM macao_migrations.applied WHERE package = 'tree@north' AND name = '0002_losses'",),
+        "migrations of north", "tree@north/migrations/0002_losses", "macao migrate",
+    ),
+    "a newer version was here": (
+        ("INSERT INTO macao_migrations.applied VALUES ('log@north', 'migration', '9999_later', 'x')",),
+        "migrations of north", "log@north/migration/9999_later", "newer version",
+    ),
+    "it is fenced": (
+        ("SET search_path = macao_log_north",
+         "CREATE TRIGGER fenced BEFORE INSERT ON events EXECUTE FUNCTION refuse_append()", "RESET search_path"),
+        "logs", "north is fenced", "macao logs unfence north",
+    ),
+    "it lost its tail": (
+        (UNTRIGGERED_NORTH, "DELETE FROM macao_log_north.events WHERE position > 1", TRIGGERED_NORTH),
+        "logs", "north does not hold the event at its position 2", "macao logs mend north",
+    ),
+    "commits do not wait": (
+        ("SET LOCAL synchronous_commit = off",), "durability of the server far", "synchronous_commit is off",
+        "ALTER SYSTEM",
+    ),
+    "its schema is not there": (
+        ("ALTER SCHEMA macao_log_north RENAME TO macao_log_other",), "logs", "there is no schema macao_log_north",
+        "MACAO_LOG_SERVERS",
+    ),
+}  # fmt: skip
+
+
+class Borrowed:
+    """A connection in the middle of a transaction, which who borrows it does not close."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+async def test_what_is_broken_in_a_log_beside_the_main_one_is_named(
+    databases: Any, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with databases.fresh() as other:
         servers = {"log_servers": f"far={other}"}
         sites = Sites(database, {"far": other})
@@ -251,18 +325,95 @@ async def test_logs_beside_the_main_one_are_looked_at_where_they_live(databases:
         async with spread(database, servers["log_servers"]) as log:
             for name in ("main", "here", "north"):
                 await write(log, stream_in(name), b"{}", b"{}")
+            async with asyncio.timeout(10):
+                while len(await log.read_all(0)) < 6:
+                    await asyncio.sleep(0.02)
         async with looked_after(database, **servers) as patient:
-            told = {one.subject: one.level for one in await examine(patient)}
-            assert {told[f"chains{of}"] for of in ("", " of here", " of north")} == {"ok"}
+            everything = await examine(patient)
+        told = {one.subject: one for one in everything}
+        for subject in ("chains", "numbering", "migrations"):
+            assert {told[f"{subject}{of}"].level for of in ("", " of here", " of north")} == {"ok"}
+        assert told["PostgreSQL of the server far"].level == "ok"
+        assert told["logs"].said == "main, here, north can be reached and are read"
+        assert told["rights"].said == "the application may append to each of 3 logs, and change nothing"
+        assert told["triggers"].said == "each of 3 logs refuses changes, by the owner as well"
+        assert not [one for one in everything if one.level == "failure" and "durability" not in one.subject]
+
         far = await asyncpg.connect(other)
-        await far.execute("ALTER TABLE macao_log_north.events DISABLE TRIGGER append_only")
-        await far.execute("UPDATE macao_log_north.events SET actor = 'x' WHERE version = 2")
+
+        async def reached(*_: object, **__: object) -> Any:
+            return Borrowed(far)
+
+        for name, (statements, subject, said, advice) in BROKEN_ELSEWHERE.items():
+            transaction = far.transaction()
+            await transaction.start()
+            for statement in statements:
+                await far.execute(statement)
+            async with looked_after(database, **servers) as patient:
+                with monkeypatch.context() as patch:
+                    patch.setattr("services.cli.doctor.patient.asyncpg.connect", reached)
+                    findings = await found(patient)
+            await transaction.rollback()
+            hits = [one for one in findings if one.subject == subject and said in one.said]
+            assert hits, (name, findings)
+            assert any(advice in one.advice for one in hits), (name, hits)
+            # Nothing is said of the logs that are well.
+            others = {one.subject for one in findings if one.level == "failure"} - {"durability"}
+            assert all("north" in one or "far" in one or one == "logs" for one in others), (name, findings)
         await far.close()
-        async with looked_after(database, **servers) as patient:
-            findings = [one for one in await found(patient) if one.subject.startswith("chains")]
-            assert [(one.subject, one.level) for one in findings] == [("chains of north", "failure")]
-            assert "is broken at version 2" in findings[0].said
+
+
+async def test_logs_that_cannot_be_looked_at_are_named(databases: Any, database: str) -> None:
+    async with databases.fresh() as other:
+        await add_log(Sites(database, {"far": other}), "north", "far")
+        for servers, said in (
+            ("", "north cannot be looked at: MACAO_LOG_SERVERS does not name a server far"),
+            ("far=nonsense", "north cannot be looked at: MACAO_LOG_SERVERS cannot be used"),
+            ("far=postgresql://nobody@127.0.0.1:1/none", "north cannot be looked at: the server far cannot be reached"),
+        ):  # fmt: skip
+            async with looked_after(database, log_servers=servers) as patient:
+                findings = await found(patient)
+            failures = [
+                one.said for one in findings if one.level == "failure" and one.subject != "durability"
+            ]
+            assert len(failures) == 1, failures
+            assert failures[0].startswith(said)
+
+
+async def test_a_reader_that_is_behind_is_told_where(database: str) -> None:
+    await add_log(Sites(database, {}), "north", "main")
+    async with spread(database) as log:
+        stream = stream_in("north")
+        await write(log, stream, b"{}")
+        async with asyncio.timeout(10):
+            while not await log.read_all(0):
+                await asyncio.sleep(0.02)
         async with looked_after(database) as patient:
-            said = [one.said for one in await found(patient) if one.subject == "logs"]
-            assert said
-            assert all("MACAO_LOG_SERVERS does not name a server far" in one for one in said)
+            await broken(
+                patient,
+                "INSERT INTO macao_log.subscriptions (name, version) VALUES ('board', 1)",
+                "ALTER TABLE macao_log_north.events DISABLE TRIGGER append_only",
+                "UPDATE macao_log_north.events SET recorded_at = now() - interval '1 hour'",
+            )
+            (finding,) = await readers.subscriptions(patient)
+    assert finding.level == "warning"
+    assert finding.said == "board is 1 events behind, 3600 s, at the log north"
+
+
+async def test_a_log_that_nobody_reads_is_named(database: str) -> None:
+    await add_log(Sites(database, {}), "north", "main")
+    async with spread(database) as log:
+        await write(log, stream_in("north"), b"{}")
+        async with asyncio.timeout(10):
+            while not await log.read_all(0):
+                await asyncio.sleep(0.02)
+    async with looked_after(database) as patient:
+        await broken(
+            patient,
+            "DELETE FROM macao_runtime.reading_order",
+            "ALTER TABLE macao_log_north.events DISABLE TRIGGER append_only",
+            "UPDATE macao_log_north.events SET recorded_at = now() - interval '2 minutes'",
+        )
+        (finding,) = await logs.logs(patient)
+    assert (finding.subject, finding.level) == ("logs", "warning")
+    assert finding.said == "1 events of north are not read, the oldest for 120 s"

@@ -47,6 +47,8 @@ async def _found(database: str | None, server: str) -> "list[Finding]":
     from services.runtime.settings import Settings, SettingsError
 
     environment, home, address = deployment(database)
+    if database:
+        environment = {**environment, "MACAO_DATABASE_DIRECT_URL": ""}
     try:
         settings = Settings.from_environment(environment)
     except SettingsError as error:
@@ -58,7 +60,9 @@ async def _found(database: str | None, server: str) -> "list[Finding]":
             )
         ]
     try:
-        connection = await asyncpg.connect(settings.database_url, timeout=10, command_timeout=60)
+        # Past a pooler, where there is one: some of what is looked at is of a session.
+        url = settings.database_direct_url or settings.database_url
+        connection = await asyncpg.connect(url, timeout=10, command_timeout=60)
     except (OSError, asyncpg.PostgresError, ValueError) as error:
         return [
             failure(

@@ -7,13 +7,14 @@ import shutil
 import time
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
-import redis.asyncio as redis
 
 from services.cli.doctor.finding import Finding, failure, warning, well
 from services.cli.doctor.patient import Patient
+from services.runtime.redis_site import UNREACHABLE, RedisSite
+from services.runtime.settings import SettingsError
 
 SKEW_WARNING_SECONDS: Final = 0.5
 SKEW_FAILURE_SECONDS: Final = 5.0
@@ -26,12 +27,16 @@ REDIS_MAJOR_MIN: Final = 7
 
 
 async def clocks(patient: Patient) -> list[Finding]:
-    """This machine and the database agree on the time: thinking time and tokens are counted by both."""
-    before = time.time()
-    theirs: float = await patient.value("SELECT extract(epoch FROM clock_timestamp())::float8")
-    after = time.time()
-    skew = max(0.0, theirs - after, before - theirs)
-    findings = [_skew("the database", skew)]
+    """This machine and every database agree on the time: thinking time and tokens are counted by both."""
+    findings: list[Finding] = []
+    for server in await patient.servers():
+        before = time.time()
+        theirs: float = await server.connection.fetchval(
+            "SELECT extract(epoch FROM clock_timestamp())::float8"
+        )
+        after = time.time()
+        skew = max(0.0, theirs - after, before - theirs)
+        findings.append(_skew(f"the database{server.of}", skew))
     if patient.server:
         async with httpx.AsyncClient(timeout=ANSWER_SECONDS) as client:
             try:
@@ -57,19 +62,19 @@ async def bell(patient: Patient) -> list[Finding]:
             )
         ]  # fmt: skip
     try:
-        client = redis.Redis.from_url(
-            url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
-        )
-    except ValueError as error:
+        site = RedisSite(url, ANSWER_SECONDS)
+    except SettingsError as error:
         return [
             failure(
-                "Redis", f"MACAO_REDIS_URL cannot be used: {error}", "Write redis://:password@host:port/0."
+                "Redis", f"{error}",
+                "Write redis://:password@host:port/0, or what docs/operations.md has for Sentinel and a cluster.",
             )
-        ]
+        ]  # fmt: skip
     try:
+        client: Any = site.client
         version = str((await client.info("server"))["redis_version"])
-        await client.publish("macao:doctor", b"")
-    except (redis.RedisError, OSError) as error:
+        await site.publish("macao:doctor", b"")
+    except UNREACHABLE as error:
         return [
             failure(
                 "Redis", f"it does not answer: {error}",
@@ -77,7 +82,7 @@ async def bell(patient: Patient) -> list[Finding]:
             )
         ]  # fmt: skip
     finally:
-        await client.aclose()
+        await site.close()
     if int(version.partition(".")[0]) < REDIS_MAJOR_MIN:
         return [
             warning("Redis", f"version {version}", f"Move to Redis {REDIS_MAJOR_MIN} or newer, or Valkey.")
@@ -87,29 +92,36 @@ async def bell(patient: Patient) -> list[Finding]:
 
 async def disks(patient: Patient) -> list[Finding]:
     """There is room where this machine keeps something."""
-    size: str = await patient.value("SELECT pg_size_pretty(pg_database_size(current_database()))")
     places: dict[str, Path] = {}
     checkpoints = patient.directory("checkpoint_directory")
     if checkpoints is not None:
         places["checkpoints"] = checkpoints
     if patient.home is not None:
         places["the home of macao up"] = patient.home
-    data = await patient.value(
-        "SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE')"
-        " AND (inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1')"
-        " THEN current_setting('data_directory') END"
-    )
-    if data is not None and os.path.exists(data):  # noqa: ASYNC240, PTH110 - nothing else runs here
-        places["the database"] = Path(data)
+    elsewhere: list[str] = []
+    sizes: list[str] = []
+    for server in await patient.servers():
+        size = await server.connection.fetchval("SELECT pg_size_pretty(pg_database_size(current_database()))")
+        sizes.append(size)
+        data = await server.connection.fetchval(
+            "SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE')"
+            " AND (inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1')"
+            " THEN current_setting('data_directory') END"
+        )
+        if data is not None and os.path.exists(data):  # noqa: ASYNC240, PTH110 - nothing else runs here
+            places[f"the database{server.of}"] = Path(data)
+        else:
+            elsewhere.append(f"the database{server.of} ({size})")
     findings = [found for name, place in places.items() for found in _room(name, place)]
-    if "the database" not in places and patient.home is None:
-        findings.append(
+    if elsewhere and patient.home is None:
+        findings += [
             warning(
-                "disks", f"the database ({size}) lies elsewhere: its disk was not looked at",
+                "disks", f"{one} lies elsewhere: its disk was not looked at",
                 "Watch the free space there: a full disk stops every move.",
             )
-        )  # fmt: skip
-    return findings or [well("disks", f"the database has {size}; there is room")]
+            for one in elsewhere
+        ]  # fmt: skip
+    return findings or [well("disks", f"the database has {', '.join(sizes)}; there is room")]
 
 
 async def services(patient: Patient) -> list[Finding]:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 import asyncpg
 
-from services.cli.doctor import around, readers, schema, secret_keys, server, truth
+from services.cli.doctor import around, logs, readers, schema, secret_keys, server, truth
 from services.cli.doctor.finding import Finding, failure
 from services.cli.doctor.patient import Patient
 
-Check = Callable[[Patient], Awaitable[list[Finding]]]
+
+class Check(Protocol):
+    """Looks at one subject, which its name says."""
+
+    __name__: str
+
+    async def __call__(self, patient: Patient, /) -> list[Finding]:
+        """Return what was found."""
+        ...
+
 
 CHECKS: Final[tuple[Check, ...]] = (
     server.version, server.durability, server.connections,
+    logs.logs,
     schema.migrations, schema.rights, schema.triggers,
     secret_keys.secret_keys, secret_keys.signing_keys,
     truth.numbering, truth.chains, truth.checkpoints,
@@ -25,32 +34,23 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 async def examine(patient: Patient) -> list[Finding]:
     """Return what was found, in the order of the checks."""
-    findings: list[Finding] = []
-    for check in CHECKS:
-        try:
-            findings += await check(patient)
-        except (
-            asyncpg.UndefinedTableError,
-            asyncpg.InvalidSchemaNameError,
-            asyncpg.UndefinedColumnError,
-        ) as error:
-            findings.append(failure(_subject(check), f"{error}", "Run macao migrate, as the owner."))
-        except asyncpg.InsufficientPrivilegeError as error:
-            findings.append(
-                failure(
-                    _subject(check),
-                    f"{error}",
-                    "Run this with the login of the schema's owner, who migrates.",
-                )
-            )
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-            findings.append(
-                failure(
-                    _subject(check), f"could not be looked at: {error!r}", "Mend that, and run this again."
-                )
-            )
-    return findings
+    try:
+        return [found for check in CHECKS for found in await _looked(check, patient)]
+    finally:
+        await patient.close()
 
 
-def _subject(check: Check) -> str:
-    return getattr(check, "__name__", "check").replace("_", " ")
+async def _looked(check: Check, patient: Patient) -> list[Finding]:
+    subject = check.__name__.replace("_", " ")
+    try:
+        return await check(patient)
+    except (
+        asyncpg.UndefinedTableError,
+        asyncpg.InvalidSchemaNameError,
+        asyncpg.UndefinedColumnError,
+    ) as error:
+        return [failure(subject, f"{error}", "Run macao migrate, as the owner.")]
+    except asyncpg.InsufficientPrivilegeError as error:
+        return [failure(subject, f"{error}", "Run this with the login of the schema's owner, who migrates.")]
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        return [failure(subject, f"could not be looked at: {error!r}", "Mend that, and run this again.")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from services.cli.doctor.finding import Finding, failure, warning, well
 from services.cli.doctor.patient import Patient
@@ -15,10 +17,36 @@ NAMES: Final = (
 )  # fmt: skip
 CONNECTIONS_SPARE_MIN: Final = 0.1
 
+Look = Callable[[Any], Awaitable[list[Finding]]]
+"""Looks at one server, by a connection to it."""
+
 
 async def version(patient: Patient) -> list[Finding]:
-    """PostgreSQL is new enough, and writable."""
-    found = await _settings(patient)
+    """Every PostgreSQL is new enough, and writable."""
+    return await _at_each(patient, _version)
+
+
+async def durability(patient: Patient) -> list[Finding]:
+    """What was acknowledged is on disk."""
+    return await _at_each(patient, _durability)
+
+
+async def connections(patient: Patient) -> list[Finding]:
+    """There are connections left."""
+    return await _at_each(patient, _connections)
+
+
+async def _at_each(patient: Patient, look: Look) -> list[Finding]:
+    """Look at every server on which a log lives."""
+    findings: list[Finding] = []
+    for server in await patient.servers():
+        found = await look(server.connection)
+        findings += [replace(one, subject=f"{one.subject}{server.of}") for one in found]
+    return findings
+
+
+async def _version(connection: Any) -> list[Finding]:
+    found = await _settings(connection)
     if int(found["server_version_num"]) // 10_000 < MAJOR_MIN:
         return [
             failure(
@@ -30,7 +58,7 @@ async def version(patient: Patient) -> list[Finding]:
         return [
             failure(
                 "PostgreSQL", "this server takes no writes: it is a standby, or set to read only",
-                "Let MACAO_DATABASE_URL name the primary.",
+                "Let MACAO_DATABASE_URL (MACAO_LOG_SERVERS) name the primary.",
             )
         ]  # fmt: skip
     if found["server_encoding"] != "UTF8":
@@ -43,9 +71,8 @@ async def version(patient: Patient) -> list[Finding]:
     return [well("PostgreSQL", f"version {found['server_version']}, takes writes")]
 
 
-async def durability(patient: Patient) -> list[Finding]:
-    """What was acknowledged is on disk."""
-    found = await _settings(patient)
+async def _durability(connection: Any) -> list[Finding]:
+    found = await _settings(connection)
     bad = [name for name in ("fsync", "full_page_writes") if found[name] != "on"]
     if found["synchronous_commit"] in {"off", "local"}:
         bad.append("synchronous_commit")
@@ -66,10 +93,9 @@ async def durability(patient: Patient) -> list[Finding]:
     return findings or [well("durability", "commits wait for the disk, pages have checksums")]
 
 
-async def connections(patient: Patient) -> list[Finding]:
-    """There are connections left."""
-    limit = int((await _settings(patient))["max_connections"])
-    used: int = await patient.value(
+async def _connections(connection: Any) -> list[Finding]:
+    limit = int((await _settings(connection))["max_connections"])
+    used: int = await connection.fetchval(
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
     )
     said = f"{used} of {limit} connections are in use"
@@ -83,8 +109,8 @@ async def connections(patient: Patient) -> list[Finding]:
     return [well("connections", said)]
 
 
-async def _settings(patient: Patient) -> Mapping[str, str]:
-    rows = await patient.rows(
+async def _settings(connection: Any) -> Mapping[str, str]:
+    rows = await connection.fetch(
         "SELECT name, setting FROM pg_settings WHERE name = ANY($1::text[])", list(NAMES)
     )
     return {row["name"]: row["setting"] for row in rows}

@@ -11,12 +11,7 @@ from services.cli.doctor.finding import Finding, failure, warning, well
 from services.cli.doctor.patient import Patient
 from services.contracts.chain import GENESIS, seal_of
 from services.contracts.checkpoint import Checkpoint
-from services.contracts.ids import DEFAULT_LOG
-from services.runtime.database import Database
 from services.runtime.log import EventLog
-from services.runtime.logs.adding import LogsError, Sites, listed
-from services.runtime.logs.servers import MAIN, parse_log_servers
-from services.runtime.settings import SettingsError
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
 from services.runtime.tree.signing import is_signed
 from services.runtime.tree.store import MissingNodeError, TreeStore
@@ -47,26 +42,11 @@ async def checkpoints(patient: Patient) -> list[Finding]:
 
 
 async def _in_each_log(patient: Patient, look: Look) -> list[Finding]:
-    """Look at every log where it lives."""
+    """Look at every log where it lives; those that cannot be reached are told of by themselves."""
     findings: list[Finding] = []
-    try:
-        sites = Sites(patient.settings.database_url, parse_log_servers(patient.settings.log_servers))
-        for one in await listed(patient.connection):
-            log = EventLog(Database(patient.settings), name=one.name)
-            if one.server == MAIN:
-                found = await look(patient, patient.connection, log)
-            else:
-                elsewhere = await sites.connect(one.server)
-                try:
-                    found = await look(patient, elsewhere, log)
-                finally:
-                    await elsewhere.close()
-            named = "" if one.name == DEFAULT_LOG else f" of {one.name}"
-            findings += [replace(each, subject=f"{each.subject}{named}") for each in found]
-    except (LogsError, SettingsError) as error:
-        findings.append(
-            failure("logs", f"{error}", "Mend MACAO_LOG_SERVERS, or start that server: docs/several-logs.md.")
-        )
+    for one in await patient.logs():
+        found = await look(patient, one.connection, one.log)
+        findings += [replace(each, subject=f"{each.subject}{one.of}") for each in found]
     return findings
 
 

@@ -152,16 +152,16 @@ class Taker:
     async def _look(self, part: EventLog, before: Taken) -> Found | None:
         """Return what a log has behind what was taken of it; None for nothing, or where it cannot be had."""
         name = part.name
-        look = self._looking.pop(name, None)
+        look = self._looking.get(name)
         if look is None:
             look = asyncio.create_task(part.end_after(before.position, before.hash, STRETCH_MAX))
+            self._looking[name] = look
         await asyncio.wait({look}, timeout=LOOK_SECONDS)
         if not look.done():
-            self._looking[name] = (
-                look  # the others do not wait for it; it is asked no second time before it answers
-            )
+            # The others do not wait for it, and it is asked no second time before it answers.
             self._is_away(name, f"no answer in {LOOK_SECONDS} s")
             return None
+        del self._looking[name]
         error = look.exception()
         if error is not None:
             if not connection_broke(error):
