@@ -110,6 +110,7 @@ def service(platform: Platform) -> Service:
         platform.clock,
         {ENDING, VOID},
         platform.registry,
+        platform.lost_tails,
     )
     router = Router(
         "/v1",

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from typing import Final, Self
 
 from litestar.types import ASGIApp
-from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
+from prometheus_client import CollectorRegistry, ProcessCollector
 
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
@@ -15,6 +15,7 @@ from services.runtime.database import Database
 from services.runtime.limits import Limiter, Meter, Policy, Proxies, exchanging
 from services.runtime.log import EventLog
 from services.runtime.log.counts import AppendCounts
+from services.runtime.log.tails import LostTails, Witness
 from services.runtime.logs import SpreadLog
 from services.runtime.players import Players
 from services.runtime.settings import Settings, SettingsError
@@ -29,6 +30,7 @@ class Platform:
     Attributes:
         traces: makes spans of what is done; None where nobody collects them.
         registry: what this process counts, for Prometheus; of its own, so that tests and composed apps do not mix.
+        lost_tails: which logs have lost their tail, as this process sees it.
         app: the composed app itself, through which services of one process reach each other's endpoints.
         unfit: why the process did not come to serve, where a setting is to blame.
         stopping: set as soon as the process is told to end, before anything closes: open streams end on it.
@@ -51,18 +53,13 @@ class Platform:
         self.bell: Final = Bell(settings)
         self.registry: Final = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        lost = Gauge(
-            "macao_log_lost_tail",
-            "1: a log lost its tail, and is not read on",
-            ("log",),
-            registry=self.registry,
-        )
+        lost_tails = self.lost_tails = LostTails(self.registry)
         self.log: Final[EventLog] = SpreadLog(
             self.database,
             self.bell,
             counts=AppendCounts(self.registry),
             traces=self.traces,
-            told=lambda log, is_lost: lost.labels(log).set(is_lost),
+            told=lambda log, lost: lost_tails.tell(log, Witness.ORDER, lost=lost),
         )
         self.tokens: Final = Tokens(self.database, self.vault, self.clock, entropy, self.bell)
         self.limiter: Final = Limiter(settings.redis_url)

@@ -108,11 +108,15 @@ def script(name: str, server: Server, *arguments: str, **environment: str) -> st
 
 
 async def contradicted(processes: list[Process]) -> None:
-    """Wait until operators can see that the log is not the one that was signed."""
+    """Wait until operators can see at every process that the log is not the one that was signed, and is shorter."""
 
     def told() -> bool:
         metrics = [httpx.get(f"{process.url}/metrics", timeout=10).text for process in processes]
-        return any(re.search(r"(?m)^macao_sealer_contradiction\S* 1\.0$", one) for one in metrics)
+        return all(
+            re.search(rf'(?m)^{name}{{log="main"}} 1\.0$', one)
+            for one in metrics
+            for name in ("macao_sealer_contradiction", "macao_log_lost_tail")
+        )
 
     await asyncio.to_thread(wait_for, told)
 
@@ -234,7 +238,7 @@ async def test_a_base_backup_and_its_wal_restore_everything_and_a_lost_end_is_gi
             file.unlink()
     with server(directory / "c") as third:
         await restore_base(third, first, Path(base), archive)
-        async with services(third.url, redis_url, directory, count=1) as processes:
+        async with services(third.url, redis_url, directory, count=2) as processes:
             await contradicted(processes)
         assert await accept_loss(third.url, directory, monkeypatch, capsys) > 0
         async with services(third.url, redis_url, directory, count=1) as processes:

@@ -1,6 +1,6 @@
 """Logs beside the main one: on the main server, and in other databases."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from services.runtime.bus import Bell
@@ -11,10 +11,15 @@ from tests.store.writers import Stream, settings_for
 
 
 @asynccontextmanager
-async def spread(database: str, servers: str = "", **more: object) -> AsyncIterator[SpreadLog]:
+async def spread(
+    database: str,
+    servers: str = "",
+    told: Callable[[str, bool], None] = lambda _log, _lost: None,
+    **more: object,
+) -> AsyncIterator[SpreadLog]:
     """Open all logs, as one process does."""
     settings = settings_for(database, log_servers=servers, **{"poll_seconds": 0.05, **more})
-    async with Database(settings) as main, Bell(settings) as bell, SpreadLog(main, bell) as log:
+    async with Database(settings) as main, Bell(settings) as bell, SpreadLog(main, bell, told=told) as log:
         yield log
 
 

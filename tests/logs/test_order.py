@@ -2,15 +2,18 @@
 
 import asyncio
 import itertools
+from contextlib import AsyncExitStack
 from random import Random
 
 import asyncpg
 import pytest
+from prometheus_client import CollectorRegistry
 
 from services.contracts.envelope import Recorded
 from services.contracts.ids import log_of
 from services.runtime.checkpoint import LEASE_SECONDS
 from services.runtime.log import EventLog, LogUnavailableError, slice_of
+from services.runtime.log.tails import LostTails, Witness
 from services.runtime.logs.adding import LogsError, Sites, add_log, let_open, listed
 from services.runtime.logs.mending import mend
 from services.runtime.logs.order import Stretch, cut
@@ -271,6 +274,60 @@ async def test_a_log_that_lost_its_tail_is_left_out_until_it_is_mended(three: st
         assert reader.status.state is State.LOST_TAIL
     await owner.close()
     assert states == []
+
+
+async def test_every_process_notices_that_a_log_lost_its_tail_and_that_it_is_mended(three: str):
+    said: list[dict[str, bool]] = [{}, {}, {}]
+
+    async def all_say(log: str, *, lost: bool) -> None:
+        async with asyncio.timeout(10):
+            while [one.get(log) for one in said] != [lost] * len(said):
+                await asyncio.sleep(0.02)
+
+    owner = await asyncpg.connect(three)
+    async with AsyncExitStack() as stack:
+        log, *_ = [await stack.enter_async_context(spread(three, told=one.__setitem__)) for one in said]
+        await write_rounds(log.append, stream_in("north"), 5)
+        await write_rounds(log.append, stream_in("south"), 5)
+        await taken_in(log)
+        for name in NAMES:
+            await all_say(name, lost=False)
+        await owner.execute("ALTER TABLE macao_log_north.events DISABLE TRIGGER append_only")
+        await owner.execute("DELETE FROM macao_log_north.events WHERE position > 3")
+        await all_say("north", lost=True)
+        assert [{name for name, lost in one.items() if lost} for one in said] == [{"north"}] * 3
+        await mend(Sites(three, {}), "north")
+        await all_say("north", lost=False)
+        # A server that came back with nothing: the others are read on, and it is told of as well.
+        await owner.execute("DROP SCHEMA macao_tree_south, macao_log_south CASCADE")
+        await all_say("south", lost=True)
+        read = await owner.fetchval("SELECT max(position) FROM macao_runtime.reading_order")
+        stream = stream_in("main")
+        await write(log, stream)
+        async with asyncio.timeout(10):
+            while not (found := await log.read_all(read)):
+                await asyncio.sleep(0.02)
+        assert [recorded.event.stream for recorded in found] == [stream.id]
+    await owner.close()
+
+
+def test_a_log_has_lost_its_tail_while_one_witness_says_so():
+    registry = CollectorRegistry()
+    tails = LostTails(registry)
+
+    def shown() -> float | None:
+        return registry.get_sample_value("macao_log_lost_tail", {"log": "north"})
+
+    assert shown() is None
+    for witness, lost, expected in (
+        (Witness.ORDER, False, 0.0),
+        (Witness.SEAL, True, 1.0),
+        (Witness.ORDER, True, 1.0),
+        (Witness.SEAL, False, 1.0),
+        (Witness.ORDER, False, 0.0),
+    ):
+        tails.tell("north", witness, lost=lost)
+        assert shown() == expected
 
 
 async def test_new_matches_are_spread_evenly_over_the_logs_that_are_open(three: str):

@@ -87,6 +87,7 @@ async def test_behind_a_loss_the_log_is_sealed_again(database: str, tmp_path: Pa
     await lost(database, tmp_path)
     async with Process(database, tmp_path).open() as process:
         assert f"a checkpoint of {SIGNED} events was signed" in await stopped(process)
+        assert process.registry.get_sample_value("macao_log_lost_tail", {"log": "main"}) == 1
         loss = await accept(database, process)
         assert (loss.kept, loss.lost, loss.reason) == (KEPT, SIGNED, "the disk died")
         assert is_signed(loss)
@@ -153,6 +154,7 @@ async def test_nobody_can_use_a_loss_to_rewrite_what_it_kept(database: str, tmp_
         await owner.execute("DELETE FROM macao_tree.checkpoints")
     async with Process(database, tmp_path).open() as process:
         assert f"of the first {KEPT} events one at least" in await stopped(process)
+        assert process.registry.get_sample_value("macao_log_lost_tail", {"log": "main"}) == 0
     findings, _ = await tree_findings(database, tmp_path)
     assert any("the loss that was declared kept" in each.text for each in findings)
 

@@ -20,6 +20,7 @@ from services.contracts.merkle import consistent, included, root_of
 from services.runtime.clock import SystemClock, system_entropy
 from services.runtime.database import Database
 from services.runtime.log import EventLog
+from services.runtime.log.tails import LostTails
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree import LogProofs, NotSealedError, Sealer
 from services.runtime.tree.outside import OutsideFile
@@ -48,7 +49,8 @@ class Process:
         keyring = Keyring(self.database, Vault(SECRET_KEY, system_entropy), clock, system_entropy)
         self.keyring = keyring
         self.registry = CollectorRegistry()
-        self.sealer = Sealer(self.log, None, keyring, clock, gauges=SealerGauges(self.registry))
+        gauges = SealerGauges(self.registry, LostTails(self.registry))
+        self.sealer = Sealer(self.log, None, keyring, clock, gauges=gauges)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Process]:

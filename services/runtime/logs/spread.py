@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iter
 from contextlib import asynccontextmanager
 from typing import Any, Final, Self, TypeVar
 
+import asyncpg
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -24,7 +25,7 @@ from services.runtime.database import Database, connection_broke
 from services.runtime.log import Append, Command, EventLog, Lag, LogUnavailableError, Outcome, Page, slice_of
 from services.runtime.log.counts import AppendCounts
 from services.runtime.log.event_log import PAGE_MAX
-from services.runtime.logs.order import Source, Stretch, stretches_after, stretches_of, taken
+from services.runtime.logs.order import Source, Stretch, Taken, stretches_after, stretches_of, taken
 from services.runtime.logs.place import LogDatabase
 from services.runtime.logs.servers import MAIN, ServerAwayError, Servers
 from services.runtime.logs.taking import Taker
@@ -69,7 +70,7 @@ class SpreadLog(EventLog):
     Args:
         database: the main one.
         writes: whether anything is appended by it.
-        told: called with a log's name, and whether it has lost its tail.
+        told: called now and then with each log's name, and whether it has lost its tail.
     """
 
     def __init__(
@@ -92,7 +93,8 @@ class SpreadLog(EventLog):
         self._counts = counts
         self._writes = writes
         self._servers = Servers(database, database.settings)
-        self._taker = Taker(database, bell, lambda: self.parts, told)
+        self._told = told
+        self._taker = Taker(database, bell, lambda: self.parts)
         self._others: dict[str, _Part] = {}
         self._main_opens = True
         self._listed_at = 0.0
@@ -447,11 +449,34 @@ class SpreadLog(EventLog):
                 await asyncio.sleep(self.database.settings.poll_seconds)
                 try:
                     await self._read_list()
+                    await self._look_at_tails()
                 except Exception as error:  # noqa: BLE001 - the database may be away for a while; looking goes on
                     _logger.warning("the list of logs could not be read: %r", error)
         finally:
             if taking is not None:
                 await end(taking)
+
+    async def _look_at_tails(self) -> None:
+        """Say of each log whether it holds the event up to which it was read.
+
+        Every process looks, so that nobody has to know which of them leads.
+        """
+        if not self._others:
+            self._told(self.name, False)
+            return
+        for one in await taken(self.database.pool):
+            part: EventLog | None = self if one.log == self.name else None
+            if one.log in self._others:
+                part = self._others[one.log].log
+            if part is None:
+                continue  # added a moment ago
+            asked = part.place()
+            lost = await self._or_else(_lost_tail(part, one), None)
+            if lost:
+                await self._read_list()
+            # Where it has moved meanwhile, its old place was asked.
+            if lost is not None and part.place() == asked:
+                self._told(one.log, lost)
 
     async def _reach(self) -> None:
         """Try to reach what is away, however long each attempt takes."""
@@ -468,6 +493,14 @@ class SpreadLog(EventLog):
             await super().__aexit__()
         self._others.clear()
         await self._servers.close()
+
+
+async def _lost_tail(part: EventLog, at: Taken) -> bool:
+    """Say whether a log does not hold the event up to which it was read."""
+    try:
+        return await part.end_after(at.position, at.hash, 1) is None
+    except asyncpg.UndefinedTableError:
+        return at.position > 0  # a server without so much as its schema
 
 
 def _forget(task: asyncio.Task[Any]) -> None:

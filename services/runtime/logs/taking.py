@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import asyncpg
 from asyncpg import Connection
 
 from services.runtime.bus import Bell, Ear
@@ -81,7 +82,6 @@ class Taker:
 
     Args:
         parts: the logs there are at the moment when it is asked, the main one first.
-        told: called with a log, and whether it has lost its tail, when that has changed.
     """
 
     def __init__(
@@ -89,12 +89,10 @@ class Taker:
         database: Database,
         bell: Bell | None,
         parts: Callable[[], Sequence[EventLog]],
-        told: Callable[[str, bool], None] = lambda _log, _lost: None,
     ) -> None:
         self._database = database
         self._bell = bell
         self._parts = parts
-        self._told = told
         self._lost: set[str] = set()
         self._away: set[str] = set()
         self._looking: dict[str, asyncio.Task[tuple[int, bytes] | None]] = {}
@@ -164,8 +162,9 @@ class Taker:
         del self._looking[name]
         error = look.exception()
         if error is not None:
-            if not connection_broke(error):
+            if not connection_broke(error) and not isinstance(error, asyncpg.PostgresError):
                 raise error
+            # Whatever its server has against it (no connection, no such schema): the others are read on.
             self._is_away(name, repr(error))
             return None
         self._away.discard(name)
@@ -173,16 +172,13 @@ class Taker:
         if end is None:
             if name not in self._lost:
                 self._lost.add(name)
-                self._told(name, True)
                 _logger.critical(
                     "the log %s does not hold the event at its position %d that was read: it lost its tail. Nothing "
                     "more of it is read until `macao logs mend %s` was run (docs/several-logs.md).",
                     name, before.position, name,
                 )  # fmt: skip
             return None
-        if name in self._lost:
-            self._lost.discard(name)
-            self._told(name, False)
+        self._lost.discard(name)
         position, digest = end
         events = (
             position - before.position

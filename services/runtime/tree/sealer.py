@@ -29,6 +29,7 @@ from services.runtime.bus import Bell, Ear
 from services.runtime.clock import Clock
 from services.runtime.database import connection_broke, hang_up, settle
 from services.runtime.log import EventLog
+from services.runtime.log.tails import LostTails, Witness
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree.outside import OutsideFile, UnreadableLine
 from services.runtime.tree.signing import is_signed, sign_checkpoint
@@ -58,6 +59,10 @@ class RewrittenError(Exception):
     """The log is not the one that was signed."""
 
 
+class LostEndError(RewrittenError):
+    """The log is shorter than what was signed."""
+
+
 class State(StrEnum):
     """What the sealer of this process is doing.
 
@@ -80,7 +85,8 @@ class Status(Struct, frozen=True):
 class SealerGauges:
     """What the sealers of one process tell Prometheus, by log."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, tails: LostTails) -> None:
+        self.tails: Final = tails
         self.sealed_events: Final = Gauge(
             "macao_sealed_events",
             "Events under the newest checkpoint of this process",
@@ -143,6 +149,7 @@ class Sealer:
         self._last_error: str | None = None
         if gauges is not None:
             gauges.contradictions.labels(log.name).set(0)
+            gauges.tails.tell(log.name, Witness.SEAL, lost=False)
 
     @property
     def status(self) -> Status:
@@ -163,6 +170,8 @@ class Sealer:
                 self._state, self._last_error = State.CONTRADICTION, str(error)
                 if self._gauges is not None:
                     self._gauges.contradictions.labels(self._store.log).set(1)
+                    lost = isinstance(error, LostEndError)
+                    self._gauges.tails.tell(self._store.log, Witness.SEAL, lost=lost)
                 _logger.critical(
                     "the log is not the one that was signed, nothing is sealed any more: %s."
                     " For another database on purpose, name another MACAO_CHECKPOINT_DIRECTORY; if an end that was"
@@ -267,9 +276,7 @@ class Sealer:
             if len(self._complete) >= TILES_MAX:
                 await self._flush(connection)  # a checkpoint covers them
         if self._edge.size < size:
-            raise RewrittenError(
-                f"a checkpoint of {size} events was signed, and the log has {self._edge.size}"
-            )
+            raise LostEndError(f"a checkpoint of {size} events was signed, and the log has {self._edge.size}")
         root = self._edge.root if self._edge.size == size else await self._store.root_at(connection, size)
         if root.hex() != signed_root:
             raise RewrittenError(

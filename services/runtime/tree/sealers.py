@@ -10,13 +10,14 @@ from prometheus_client import CollectorRegistry
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock
 from services.runtime.log import EventLog
+from services.runtime.log.tails import LostTails
 from services.runtime.tasks import end
 from services.runtime.tokens.keyring import Keyring
 from services.runtime.tree.sealer import Sealer, SealerGauges
 
 
 class Sealers:
-    """Seals all logs that one log consists of; the arguments are those of ``Sealer``."""
+    """Seals all logs that one log consists of; the arguments are those of ``Sealer`` and its gauges."""
 
     def __init__(
         self,
@@ -26,13 +27,14 @@ class Sealers:
         clock: Clock,
         urgent: AbstractSet[str],
         registry: CollectorRegistry,
+        tails: LostTails,
     ) -> None:
         self._log = log
         self._bell = bell
         self._keyring = keyring
         self._clock = clock
         self._urgent = urgent
-        self._gauges = SealerGauges(registry)
+        self._gauges = SealerGauges(registry, tails)
 
     async def run(self) -> None:
         """Seal until cancelled."""
