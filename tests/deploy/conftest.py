@@ -24,10 +24,16 @@ def compose_command() -> list[str] | None:
 
 
 @pytest.fixture(scope="session")
-def installation() -> Iterator[Installation]:
-    """PostgreSQL, Redis, every service twice and the proxy, from nothing; removed with its data afterwards."""
+def compose() -> list[str]:
+    """Say how Compose is called."""
     command = compose_command()
     if command is None:
         pytest.skip("needs a container engine: set MACAO_TEST_BACKEND=docker where one runs, with Compose")
-    with Installation(command) as installation:
+    return command
+
+
+@pytest.fixture(scope="module")
+def installation(compose: list[str]) -> Iterator[Installation]:
+    """PostgreSQL, Redis, every service twice and the proxy, from nothing; removed with its data afterwards."""
+    with Installation(compose) as installation:
         yield installation

@@ -1,4 +1,4 @@
-"""``deploy/compose.yaml`` under a name and a port of its own."""
+"""``deploy/compose.yaml`` under a name and a port of its own, alone or with an override."""
 
 import base64
 import os
@@ -13,7 +13,7 @@ import httpx
 from services.cli.embedded.ports import free_port
 from tests.support.up import ROOT
 
-COMPOSE: Final = ROOT / "deploy" / "compose.yaml"
+DEPLOY: Final = ROOT / "deploy"
 PATIENCE_SECONDS: Final = 90.0
 COMMAND_SECONDS: Final = 300.0
 
@@ -23,10 +23,12 @@ class Installation:
 
     Args:
         command: how Compose is called.
+        overrides: files of ``deploy/`` on top of ``compose.yaml``.
     """
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], *overrides: str) -> None:
         self._command = command
+        self._files = [part for name in ("compose.yaml", *overrides) for part in ("-f", str(DEPLOY / name))]
         self._project = f"macao-test-{uuid4().hex[:8]}"
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -34,6 +36,9 @@ class Installation:
             **os.environ,
             "POSTGRES_PASSWORD": uuid4().hex,
             "MACAO_SERVICE_PASSWORD": uuid4().hex,
+            "LOG_B_PASSWORD": uuid4().hex,
+            "LOG_C_PASSWORD": uuid4().hex,
+            "LOG_SERVICE_PASSWORD": uuid4().hex,
             "MACAO_SECRET_KEY": base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode(),
             "MACAO_PUBLIC_URL": self.url,
             "MACAO_PROXY_PORT": str(self.port),
@@ -56,7 +61,7 @@ class Installation:
     def run(self, *arguments: str, check: bool = True) -> str:
         """Run Compose, and return what it printed."""
         done = subprocess.run(
-            [*self._command, "-p", self._project, "-f", str(COMPOSE), *arguments],
+            [*self._command, "-p", self._project, *self._files, *arguments],
             env=self._environment,
             cwd=ROOT,
             stdin=subprocess.DEVNULL,

@@ -13,11 +13,13 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from services.runtime.logs.servers import parse_log_servers
+from services.runtime.logs.spread import APART_POOL_MAX
 from services.runtime.settings import Settings, variable_of
 from tests.support.up import ROOT
 
 DEPLOY: Final = ROOT / "deploy"
-OVERLAYS: Final = ("small", "production")
+OVERLAYS: Final = ("small", "production", "logs")
 SERVICES: Final = ("engine", "lobby", "projections", "web")
 APIS: Final = ("engine", "lobby", "projections")
 KUBERNETES: Final = "1.33"
@@ -69,7 +71,7 @@ def test_nothing_runs_with_more_rights_than_it_needs(overlay: str) -> None:
         pod = manifest["spec"]["template"]["spec"]
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["automountServiceAccountToken"] is False
-        for container in pod["containers"]:
+        for container in [*pod.get("initContainers", []), *pod["containers"]]:
             assert container["securityContext"] == {
                 "allowPrivilegeEscalation": False,
                 "readOnlyRootFilesystem": True,
@@ -80,14 +82,83 @@ def test_nothing_runs_with_more_rights_than_it_needs(overlay: str) -> None:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_connections_to_postgresql_add_up(overlay: str) -> None:
-    usual = Settings(database_url="-", secret_key="-").database_pool_max
+    usual = usual_pool_of(overlay)
     pools = {name: pool_of(one) or usual for name, one in of_kind(overlay, "Deployment").items()}
     processes = {
         name: one["spec"]["maxReplicas"] for name, one in of_kind(overlay, "HorizontalPodAutoscaler").items()
     }
-    # While a version is rolled out there is one more of each.
-    wanted = sum((count + 1) * (pools[name] + SUBSCRIPTIONS[name]) for name, count in processes.items())
+    # While a version is rolled out there is one more of each. With several logs each may keep their reading order.
+    order = 1 if overlay == "logs" else 0
+    wanted = sum(
+        (count + 1) * (pools[name] + SUBSCRIPTIONS[name] + order) for name, count in processes.items()
+    )
     assert wanted <= CONNECTIONS_MAX, wanted
+
+
+def test_the_connections_to_the_server_of_a_log_add_up() -> None:
+    usual = usual_pool_of("logs")
+    pools = {name: pool_of(one) or usual for name, one in of_kind("logs", "Deployment").items()}
+    processes = {
+        name: one["spec"]["maxReplicas"] for name, one in of_kind("logs", "HorizontalPodAutoscaler").items()
+    }
+    more = {"engine": 1, "projections": APART_POOL_MAX}  # the sealer; a rebuild
+    wanted = sum((count + 1) * (pools[name] + more.get(name, 0)) for name, count in processes.items())
+    assert wanted == 217  # so docs/several-logs.md says
+    assert wanted <= CONNECTIONS_MAX
+
+
+def test_every_process_knows_the_servers_of_the_logs_and_the_services_not_their_owners() -> None:
+    for overlay in OVERLAYS:
+        pods = {
+            name: one["spec"]["template"]["spec"]
+            for kind in ("Deployment", "Job")
+            for name, one in of_kind(overlay, kind).items()
+        }
+        for name, pod in pods.items():
+            owner = "owner-" if name in ("migrate", "add-logs") else ""
+            for container in [*pod.get("initContainers", []), *pod["containers"]]:
+                keys = {
+                    one["name"]: one["valueFrom"]["secretKeyRef"]["key"]
+                    for one in container["env"]
+                    if "valueFrom" in one
+                }
+                assert keys["MACAO_DATABASE_URL"] == f"{owner}database-url"
+                assert keys.get("MACAO_LOG_SERVERS") == (f"{owner}log-servers" if overlay == "logs" else None)
+
+
+def usual_pool_of(overlay: str) -> int:
+    given = of_kind(overlay, "ConfigMap")["macao"]["data"].get("MACAO_DATABASE_POOL_MAX")
+    return int(given or Settings(database_url="-", secret_key="-").database_pool_max)
+
+
+def test_the_override_of_compose_gives_every_service_the_servers_of_the_logs() -> None:
+    base = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    override = yaml.safe_load((DEPLOY / "compose.logs.yaml").read_text())["services"]
+    serving = {name for name, one in base.items() if one.get("command", [""])[0] == "serve"}
+    assert len(serving) == 2 * len(SERVICES)
+    for name in serving:
+        given = override[name]["environment"]["MACAO_LOG_SERVERS"]
+        servers = parse_log_servers(re.sub(r"\$\{(\w+):\?[^}]*\}", r"\1", given))
+        assert list(servers) == ["b", "c"]
+        assert all(
+            url.startswith("postgresql://macao_service:LOG_SERVICE_PASSWORD@") for url in servers.values()
+        )
+        assert set(override[name]["depends_on"]) == {"logins-b", "logins-c"}
+    secrets = {
+        "POSTGRES_PASSWORD",
+        "LOG_B_PASSWORD",
+        "LOG_C_PASSWORD",
+        "LOG_SERVICE_PASSWORD",
+        "MACAO_SECRET_KEY",
+    }
+    text = (DEPLOY / "compose.logs.yaml").read_text()
+    assert set(re.findall(r"\$\{(\w+)", text)) == secrets
+    example = (DEPLOY / "env.example").read_text()
+    assert all(re.search(rf"(?m)^{name}=$", example) for name in secrets)
+    # The owners' logins are with whoever makes logs, and with nobody else.
+    for name, one in override.items():
+        owns = "MACAO_LOG_SERVERS" in one.get("environment", {}) and name not in serving
+        assert owns == (name in {"migrate", "add-north", "add-south"})
 
 
 def pool_of(deployment: dict[str, Any]) -> int:

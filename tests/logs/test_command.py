@@ -41,6 +41,8 @@ async def test_logs_are_shown_added_closed_moved_and_brought_up_to_date(
             0, "north is there, on main; services begin matches in it within a moment\n",
         )  # fmt: skip
         assert await run("logs", "close", "main") == (0, "new matches begin in main no more\n")
+        code, told = await run("logs", "add", "north", "--server", "b", "--if-missing")
+        assert (code, told) == (0, "north is there already, on main\n")
         code, told = await run("logs", "close", "north")
         assert (code, told) == (
             1, "macao: new matches have to begin somewhere, and north is the last log that is open.\n",

@@ -30,6 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = doing.add_parser("add", help="make a new log; matches begin in it from then on")
     add.add_argument("name", help="small letters and digits; it stands in the ids of its matches")
     add.add_argument("--server", default="main", help="on which server (main)")
+    add.add_argument(
+        "--if-missing",
+        action="store_true",
+        help="be content where there is one of that name, wherever it lives",
+    )
     for word, does in (
         ("open", "have new matches begin in a log"),
         ("close", "have no new matches begin in it"),
@@ -75,12 +80,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _done(sites: "Sites", args: argparse.Namespace) -> str:
-    from services.runtime.logs.adding import add_log, let_open
+    from services.runtime.logs.adding import add_log, let_open, where_is
     from services.runtime.logs.mending import mend
     from services.runtime.logs.moving import Mover
 
     match args.doing:
         case "add":
+            if args.if_missing and (server := await where_is(sites, args.name)):
+                return f"{args.name} is there already, on {server}"
             await add_log(sites, args.name, args.server)
             return f"{args.name} is there, on {args.server}; services begin matches in it within a moment"
         case "open" | "close":

@@ -93,6 +93,19 @@ async def one_listed(main: Connection[Any], name: str) -> Listed:
     raise LogsError(f"there is no log {name}; there are {', '.join(log.name for log in known)}")
 
 
+async def where_is(sites: Sites, name: str) -> str | None:
+    """Name the server that a log lives on, None where there is no such log.
+
+    Raises:
+        LogsError: the main database cannot be reached.
+    """
+    main = await sites.connect(MAIN)
+    try:
+        return next((one.server for one in await listed(main) if one.name == name), None)
+    finally:
+        await main.close()
+
+
 async def migrate_log(url: str, log: str) -> list[str]:
     """Bring the schema of a log to the present; return what was applied.
 
