@@ -44,7 +44,7 @@ def service(platform: Platform) -> Service:
     streams = TableStreams(platform.log, platform.clock)
     desk = Desk(platform.log, streams, engine, platform.vault, platform.clock, platform.entropy)
     board = Board(platform.database)
-    keeper = Keeper(desk, streams, engine, board)
+    keeper = Keeper(desk, streams, engine, board, platform.players)
     views = TableViews(platform.players, desk)
     bots = Bots(platform.database, platform.players)
     quick = QuickMatch(platform.database, desk, streams, engine, board, platform.bell, platform.clock)
@@ -56,6 +56,7 @@ def service(platform: Platform) -> Service:
     )
     accounts = Accounts(platform.database, platform.players, platform.tokens, answers, passwords)
     sessions = Sessions(platform.database, platform.tokens, answers)
+    leaving = Leaving(platform.tokens, platform.players, desk, streams, platform.database, platform.clock)
     limits = PlayerLimits.of(platform.settings)
     subscription = Subscription(
         platform.database,
@@ -66,7 +67,6 @@ def service(platform: Platform) -> Service:
         board.apply,
         forget=board.forget,
     )
-    leaving = Leaving(platform.tokens, platform.players, desk, board, subscription, platform.clock)
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:

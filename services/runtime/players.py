@@ -74,6 +74,14 @@ class Players:
             self._names.popitem(last=False)
         return names
 
+    async def erased_among(self, player_ids: Iterable[str]) -> frozenset[str]:
+        """Return those of these players who were erased."""
+        rows = await self._database.pool.fetch(
+            "SELECT id FROM macao_runtime.players WHERE id = ANY($1::text[]) AND kind = 'erased'",
+            list(player_ids),
+        )
+        return frozenset(row["id"] for row in rows)
+
     def forget(self, player_id: str) -> None:
         """Look at the database for this player's name the next time."""
         self._names.pop(player_id, None)

@@ -32,12 +32,13 @@ async def places_of(database: str, wanted: str) -> list[str]:
         await connection.close()
 
 
-async def log_of(database: str) -> str:
-    """Return a digest over every event of the log, all columns, and over what was signed."""
+async def log_of(database: str, events: int = 1 << 62) -> tuple[int, str]:
+    """Return how many events the log has, at most so many, and a digest over them, all columns."""
     connection: Any = await asyncpg.connect(database)
     try:
-        rows = await connection.fetch("SELECT e::text FROM macao_log.events AS e ORDER BY position")
-        rows += await connection.fetch("SELECT s::text FROM macao_log.streams AS s ORDER BY id")
-        return sha256("\n".join(row[0] for row in rows).encode()).hexdigest()
+        rows = await connection.fetch(
+            "SELECT e::text FROM macao_log.events AS e ORDER BY position LIMIT $1", events
+        )
+        return len(rows), sha256("\n".join(row[0] for row in rows).encode()).hexdigest()
     finally:
         await connection.close()

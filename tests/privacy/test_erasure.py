@@ -4,15 +4,27 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from services.cli.commands import erase as command
-from services.contracts.events.catalogue import decode, encode
+from services.contracts.chain import GENESIS
+from services.contracts.events.catalogue import decode, encode, fact_of
+from services.contracts.ids import TABLE, make_id
 from services.engine.disputes.words import ERASED
+from services.lobby.tables.seated import tables_of
+from services.lobby.tables.streams import TableStreams
+from services.runtime.clock import SystemClock
+from services.runtime.database import Database
 from services.runtime.erasing import ERASED_NAME
+from services.runtime.log import EventLog
+from services.runtime.logs.adding import Sites, add_log
 from services.runtime.players import CACHE_SECONDS
+from services.runtime.web.idempotency import Command
+from tests.http.app import settings_of
+from tests.logs.conftest import spread, stream_in, write
 from tests.privacy.everywhere import log_of, places_of
-from tests.privacy.house import PASSWORD, House, Person, apart, macao
+from tests.privacy.house import PASSWORD, House, Person, apart, house_of, macao
 
 NAME = "Theodora Quill"
 
@@ -85,7 +97,7 @@ async def test_an_operator_erases_a_player_and_every_chain_holds(
     house: House, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     theodora, bela, _, match, dispute = await lived(house, database)
-    before = await log_of(database)
+    events, before = await log_of(database)
     record = (await house.client.get(f"/v1/matches/{match}/record")).content
     assert {
         "macao_runtime.players.name",
@@ -95,7 +107,9 @@ async def test_an_operator_erases_a_player_and_every_chain_holds(
 
     # Only told, not done.
     assert await macao("erase", NAME, "--database", database) == 1
-    assert "Nothing was erased. Add --yes" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "to be freed.\nNothing was erased. Add --yes" in told
+    assert await log_of(database) == (events, before)
     assert len(await places_of(database, NAME)) == 3
 
     assert await macao("erase", NAME, "--yes", "--database", database) == 0
@@ -105,7 +119,8 @@ async def test_an_operator_erases_a_player_and_every_chain_holds(
     assert await places_of(database, NAME) == []
     for word in (*NAME.split(), "theodoraquill"):
         assert await places_of(database, word) == [], word
-    assert await log_of(database) == before
+    # What was in the log is as it was; what is new are the seats that became free.
+    assert await log_of(database, events) == (events, before)
 
     # Nobody comes in as this player any more.
     await house.until("/lobby", lambda _: theodora.id in house.platform.tokens.revocations, 5.0)
@@ -146,6 +161,118 @@ async def test_an_operator_erases_a_player_and_every_chain_holds(
     assert await macao("erase", NAME, "--yes", "--database", database) == 1
     again = await house.account(NAME)
     assert again.id not in {theodora.id, bela.id}
+
+
+async def seats_of(house: House, table: str) -> list[str | None]:
+    found = (await house.client.get(f"/v1/tables/{table}")).json()
+    return [seat["player"] for seat in found["seats"]]
+
+
+async def test_an_operator_frees_the_seats_while_no_service_runs(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with house_of(database) as house:
+        theodora, bela = await house.account(NAME), await house.account("Bela")
+        hosted = (await house.table(theodora, bela))["id"]
+        joined = (await house.table(bela, theodora))["id"]
+        alone = (await house.table(theodora))["id"]
+        stood_up = (await house.table(bela, theodora))["id"]
+        await theodora.done("POST", f"/tables/{stood_up}/leave")
+        match = await house.started(theodora, bela)
+        await house.until("/tables?state=playing", lambda found: found["items"])
+    connection = await asyncpg.connect(database)
+    # The board has seen some of this and not all: it was stopped in between.
+    behind = await connection.fetchval(
+        "SELECT position FROM macao_log.events WHERE stream = $1 AND version = 1", joined
+    )
+    await connection.execute(
+        "UPDATE macao_log.subscriptions SET position = $1, event_hash = (SELECT hash FROM macao_log.events"
+        " WHERE position = $1) WHERE name = 'lobby-tables'",
+        behind - 1,
+    )
+    await connection.execute("DELETE FROM macao_lobby.tables WHERE id >= $1", joined)
+
+    assert await macao("erase", NAME, "--yes", "--database", database) == 0
+    told = capsys.readouterr().out
+    for table in (hosted, joined, alone):
+        assert f"The seat at the table {table} is freed." in told
+    assert stood_up not in told
+    assert f"sits in the match {match}, which is running" in told
+    rows = await connection.fetch(
+        "SELECT stream, type FROM macao_log.events WHERE actor = 'operator' ORDER BY position"
+    )
+    left = {table: [row[1] for row in rows if row[0] == table] for table in (hosted, joined, alone)}
+    assert left == {
+        hosted: ["player-left", "host-passed"],
+        joined: ["player-left"],
+        alone: ["player-left", "table-closed"],
+    }
+    assert len(rows) == 5
+    # Run again, it finds what is left to do, which is nothing but to wait.
+    assert await macao("erase", theodora.id, "--yes", "--database", database) == 0
+    told = capsys.readouterr().out
+    assert "was erased before" in told
+    assert "freed.\n" not in told.replace("then the seat is freed.\n", "")
+    assert await connection.fetchval("SELECT count(*) FROM macao_log.events WHERE actor = 'operator'") == 5
+    await connection.close()
+
+    async with house_of(database) as house:
+        bela = bela.at(house.client)
+        assert await seats_of(house, hosted) == [None, bela.id]
+        assert (await house.client.get(f"/v1/tables/{hosted}")).json()["host"] == bela.id
+        assert await seats_of(house, joined) == [bela.id, None]
+        assert (await house.client.get(f"/v1/tables/{alone}")).json()["state"] == "closed"
+        # The match goes on under a neutral name; when it is over, nobody is kept waiting for somebody who is gone.
+        view = (await house.client.get(f"/v1/matches/{match}")).json()
+        assert (view["status"], view["seats"][0]["name"]) == ("running", ERASED_NAME)
+        await bela.done("POST", f"/matches/{match}/moves", {"move": {"type": "leave"}})
+        table = view["table"]
+        await house.until(f"/tables/{table}", lambda found: found["state"] == "closed")
+        for stream in (match, hosted, joined, alone, table):
+            assert await _chained(database, stream)
+    assert await macao("audit", "--all", "--database", database) == 0
+
+
+async def _chained(database: str, stream: str) -> bool:
+    """Say whether each event of a stream follows from the one before."""
+    async with Database(settings_of(database)) as opened, EventLog(opened) as log:
+        events = [recorded.event for recorded in await log.read_stream(stream)]
+    hashes = [GENESIS, *(event.hash for event in events)]
+    return bool(events) and all(
+        (event.previous, event.recomputed_hash()) == (hashes[at], hashes[at + 1])
+        for at, event in enumerate(events)
+    )
+
+
+async def test_where_there_are_several_logs_the_board_is_behind_by_the_reading_order(database: str) -> None:
+    async with house_of(database) as house:
+        theodora = await house.account(NAME)
+        first = (await house.table(theodora))["id"]
+        await house.until("/tables", lambda found: len(found["items"]) == 1)
+    await add_log(Sites(database, {}), "north", "main")
+    async with spread(database) as log:
+        for _ in range(3):
+            await write(log, stream_in("north"), b"{}")
+        async with asyncio.timeout(10):
+            while len(await log.read_all(0)) < await log.head_position():
+                await asyncio.sleep(0.02)
+        # The board has come to here, a position of the order and further than any of the main log.
+        end = (await log.read_all(0))[-1]
+        await log.database.pool.execute(
+            "UPDATE macao_log.subscriptions SET position = $1, event_hash = $2 WHERE name = 'lobby-tables'",
+            end.position,
+            end.event.hash,
+        )
+        streams = TableStreams(log, SystemClock())
+        assert [one.id for one in await tables_of(log.database.pool, streams, theodora.id)] == [first]
+        # What comes now it has not worked off.
+        opened = [fact_of(recorded.event) for recorded in await log.read_stream(first)]
+        command = Command("c_later", b"0" * 32)
+        second = make_id(TABLE, 1, b"0123456789")
+        await streams.append(second, None, opened, actor=theodora.id, command=command, cause=None)
+        found = await tables_of(log.database.pool, streams, theodora.id)
+        assert {one.id for one in found} == {first, second}
+        assert await tables_of(log.database.pool, streams, "p_01KB9YTEST0000000000000000") == []
 
 
 @pytest.mark.usefixtures("names_are_asked_for")

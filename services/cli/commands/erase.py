@@ -2,9 +2,15 @@
 
 import argparse
 import asyncio
-from typing import Any, Final
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 from services.cli.advice import Advice
+
+if TYPE_CHECKING:
+    from services.lobby.tables.seats import Seats
+    from services.lobby.tables.table import Table
 
 NAME: Final = "erase"
 HELP: Final = "erase a player, or the words of a dispute, and leave the log as it is"
@@ -35,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     import asyncpg
 
     from services.cli.database import database_of
+    from services.runtime.log.errors import LogUnavailableError
+    from services.runtime.web.problems import Problem
 
     try:
         return asyncio.run(_erase(database_of(args.database), args.what, really=args.yes))
@@ -42,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
         raise Advice("this login may not erase: use that of the schema's owner, who migrates.") from error
     except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError) as error:
         raise Advice("this database is not up to date: run macao migrate first.") from error
+    except (LogUnavailableError, Problem) as error:
+        raise Advice("a seat at a table could not be freed at this moment: run this again.") from error
     except (OSError, asyncpg.PostgresError) as error:
         raise Advice(f"the database cannot be reached: {error}") from error
 
@@ -55,12 +65,12 @@ async def _erase(url: str, what: str, *, really: bool) -> int:
     try:
         if is_id(DISPUTE, what):
             return await _words(connection, what, really=really)
-        return await _player(connection, what, really=really)
+        return await _player(connection, url, what, really=really)
     finally:
         await connection.close()
 
 
-async def _player(connection: Any, wanted: str, *, really: bool) -> int:
+async def _player(connection: Any, url: str, wanted: str, *, really: bool) -> int:
     from services.runtime.clock import SystemClock
     from services.runtime.erasing import erase, find
     from services.runtime.tokens.revocations import Transaction
@@ -72,13 +82,18 @@ async def _player(connection: Any, wanted: str, *, really: bool) -> int:
         raise Advice(f"{found.player} is a bot: there is nobody to erase.")
     if found.kind == "erased":
         print(f"{found.player} was erased before; nothing is left to erase.")
+        async with _seats(url) as seats:
+            _tell(await seats.free(found.player) if really else await seats.of(found.player), really=really)
         return 0
     if not really:
         issuer = f", {found.identities} tie to an external issuer" if found.identities else ""
         print(
             f"{found.player} ({found.kind}, named {found.name!r}) has {found.sessions} sessions, {found.tokens} named"
-            f" tokens{issuer}.\nNothing was erased. Add --yes: it cannot be undone."
+            f" tokens{issuer}."
         )
+        async with _seats(url) as seats:
+            _tell(await seats.of(found.player), really=False)
+        print("Nothing was erased. Add --yes: it cannot be undone.")
         return 1
     clock = SystemClock()
     async with connection.transaction():
@@ -91,7 +106,35 @@ async def _player(connection: Any, wanted: str, *, really: bool) -> int:
         f" {erased.texts} texts in disputes.\nProcesses refuse its tokens within five seconds and forget the name"
         f" within {NAMES_SECONDS} seconds. Backups hold it until they are thrown away."
     )
+    # After the name, so that nothing can keep that from going; whoever is interrupted here runs it again.
+    async with _seats(url) as seats:
+        _tell(await seats.free(found.player), really=True)
     return 0
+
+
+@asynccontextmanager
+async def _seats(url: str) -> "AsyncIterator[Seats]":
+    """Give access to the tables; nothing of the service has to run."""
+    from services.lobby.tables.seats import Seats
+    from services.runtime.clock import SystemClock
+    from services.runtime.database import Database
+    from services.runtime.log import EventLog
+    from services.runtime.settings import Settings
+
+    settings = Settings(database_url=url, secret_key="", database_pool_max=3)  # nothing here is encrypted
+    async with Database(settings) as database, EventLog(database) as log:
+        yield Seats(database, log, SystemClock())
+
+
+def _tell(tables: "list[Table]", *, really: bool) -> None:
+    for table in tables:
+        if table.state == "playing":
+            print(
+                f"The player sits in the match {table.match}, which is running: it goes on under the neutral name until"
+                " a clock or a ruling ends it; then the seat is freed."
+            )
+        else:
+            print(f"The seat at the table {table.id} is {'' if really else 'to be '}freed.")
 
 
 NAMES_SECONDS: Final = 30

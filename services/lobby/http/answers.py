@@ -8,7 +8,8 @@ from typing import Annotated, Final
 from litestar import Response
 from msgspec import Meta, Struct
 
-from services.lobby.tables.desk import Desk, Done, Plan
+from services.lobby.tables.clerk import Done, Plan
+from services.lobby.tables.desk import Desk
 from services.lobby.tables.keeper import Keeper
 from services.lobby.tables.orders import Order
 from services.lobby.tables.table import NO_SEED, Level

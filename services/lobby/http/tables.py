@@ -14,7 +14,8 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from services.contracts.ids import TABLE, is_id
 from services.lobby.http.answers import SEATS_MAX, WRITES, Cause, answer, headers_of
 from services.lobby.tables.board import Board
-from services.lobby.tables.desk import Desk, Done, Wanted
+from services.lobby.tables.clerk import Done
+from services.lobby.tables.desk import Desk, Wanted
 from services.lobby.tables.keeper import Keeper
 from services.lobby.tables.orders import Start
 from services.lobby.tables.streams import TableStreams

@@ -160,16 +160,6 @@ class Board:
         )
         return [Outstanding(row["id"], row["over"]) for row in rows]
 
-    async def seated(self, player: str) -> list[Table]:
-        """Return the tables that are not closed and at which a player sits; it looks at every one of them."""
-        rows = await self._database.pool.fetch(
-            "SELECT document FROM macao_lobby.tables"
-            " WHERE state <> 'closed' AND position($1 IN document) > 0 ORDER BY id",
-            player.encode(),
-        )
-        tables = [_decode(row["document"]) for row in rows]
-        return [table for table in tables if table.seat_of(player) is not None]
-
     async def wait(self, timeout_seconds: float) -> None:
         """Wait until this process has seen a match begin or end, at most so long."""
         with suppress(TimeoutError):

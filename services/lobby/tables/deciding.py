@@ -42,6 +42,7 @@ from services.lobby.tables.orders import (
     PassHost,
     Remove,
     SeatBot,
+    StandUp,
     Start,
     StartQuick,
 )
@@ -90,6 +91,9 @@ def decide(table: Table, order: Order, actor: str) -> Decision:
             return _join(table, order, actor)
         case Leave():
             seat = table.seat_of(actor)
+            return Refusal("not-seated") if seat is None else _vacate(table, seat, "left")
+        case StandUp():
+            seat = table.seat_of(order.player)
             return Refusal("not-seated") if seat is None else _vacate(table, seat, "left")
         case GiveSeed():
             seat = table.seat_of(actor)

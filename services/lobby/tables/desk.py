@@ -1,20 +1,19 @@
-"""Carries out what is asked of tables: load, decide, append; decide anew when somebody else was faster."""
+"""Opens tables and changes them, which the engine has a say in; the rest is the clerk's."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import Any, Final
 
-import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from services.contracts.ids import ENTROPY_BYTES, TABLE, make_id
 from services.lobby.engine import Engine
+from services.lobby.tables.clerk import Clerk, Done
 from services.lobby.tables.deciding import Refusal, decide, decide_open
 from services.lobby.tables.orders import ChangeSettings, Open, Order
-from services.lobby.tables.streams import Loaded, TableStreams, Written
+from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Settings, Table, TurnSeconds, Visibility
 from services.runtime.clock import Clock, Entropy
 from services.runtime.log import Appended, Conflict, Duplicate, EventLog, Reused
@@ -22,18 +21,8 @@ from services.runtime.vault import Vault
 from services.runtime.web.idempotency import Command
 from services.runtime.web.problems import Problem
 
-ATTEMPTS_MAX: Final = 32
-"""How often an order is decided anew because others were faster. Each time somebody got through."""
-
 CODE_LENGTH: Final = 16
 _CODE_ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-
-class Done(Struct, frozen=True):
-    """The table as the order left it; ``replayed``: it did so when it was first given."""
-
-    table: Table
-    replayed: bool = False
 
 
 class Wanted(Struct, frozen=True):
@@ -46,11 +35,7 @@ class Wanted(Struct, frozen=True):
     rated: bool | UnsetType = UNSET
 
 
-Plan = Callable[[Table], Awaitable[Order]]
-"""Makes the order that fits the table as it stands; asked anew when somebody else was faster."""
-
-
-class Desk:
+class Desk(Clerk):
     """The application side of tables."""
 
     def __init__(
@@ -62,20 +47,11 @@ class Desk:
         clock: Clock,
         entropy: Entropy,
     ) -> None:
-        self._log = log
-        self._streams = streams
+        super().__init__(log, streams)
         self._engine = engine
         self._vault = vault
         self._clock = clock
         self._entropy = entropy
-
-    async def find(self, table: str) -> Table:
-        """Return a table with everything written so far.
-
-        Raises:
-            Problem: ``not-found``.
-        """
-        return (await self._load(table)).table
 
     def new_id(self) -> str:
         """Return an id for a table to be opened."""
@@ -130,39 +106,6 @@ class Desk:
             case Conflict():
                 raise Problem("unavailable")
 
-    async def act(self, table: str, order: Order | Plan, *, actor: str, command: Command, cause: Any) -> Done:
-        """Carry out an order, or the order that a plan makes for the table as it stands.
-
-        Raises:
-            Problem: ``not-found``, the refusal's code, ``idempotency-key-reused``; ``unavailable``, when it is crowded.
-        """
-        earlier = await self.carried_out(command)
-        if earlier is not None:
-            return earlier
-        for _ in range(ATTEMPTS_MAX):
-            loaded = await self._load(table)
-            planned = await order(loaded.table) if callable(order) else order
-            facts = decide(loaded.table, planned, actor)
-            if isinstance(facts, Refusal):
-                # The same command may have got through meanwhile, sent twice at once: then this is its answer.
-                earlier = await self.carried_out(command)
-                if earlier is not None:
-                    return earlier
-                raise Problem(facts.code, params=facts.params)
-            outcome, after = await self._streams.append(
-                table, loaded, facts, actor=actor, command=command, cause=cause
-            )
-            match outcome:
-                case Appended():
-                    return Done(after)
-                case Duplicate():
-                    return await self._first_answer(outcome.answer)
-                case Reused():
-                    raise Problem("idempotency-key-reused")
-                case Conflict():
-                    continue
-        raise Problem("unavailable", "Others kept acting at this table first.")
-
     async def change(self, table: str, wanted: Wanted, *, actor: str, command: Command, cause: Any) -> Done:
         """Change settings; the engine looks at them as they would stand together.
 
@@ -196,32 +139,6 @@ class Desk:
         """Return the invitation code of a table: computed from the installation's secret, so nowhere stored."""
         number = int.from_bytes(self._vault.derive("invitation", table)[:10], "big")
         return "".join(_CODE_ALPHABET[number >> 5 * place & 31] for place in range(CODE_LENGTH))
-
-    async def _load(self, table: str) -> Loaded:
-        loaded = await self._streams.load(table)
-        if loaded is None:
-            raise Problem("not-found", "There is no such table.")
-        return loaded
-
-    async def carried_out(self, command: Command) -> Done | None:
-        """Return what a command led to if it was carried out before.
-
-        Raises:
-            Problem: ``idempotency-key-reused``.
-        """
-        known = await self._log.find_command(command.id)
-        if known is None:
-            return None
-        if known.request_hash != command.hash:
-            raise Problem("idempotency-key-reused")
-        return await self._first_answer(known.answer)
-
-    async def _first_answer(self, answer: bytes) -> Done:
-        written = msgspec.json.decode(answer, type=Written)
-        table = await self._streams.load_at(written.table, written.version)
-        if table is None:
-            raise Problem("not-found", "There is no such table.")
-        return Done(table, replayed=True)
 
 
 def hash_of(code: str) -> str:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
-from typing import Final
+from typing import Final, cast
 
 from services.lobby.engine import Engine
 from services.lobby.tables.board import Board, Outstanding
@@ -20,6 +20,7 @@ from services.lobby.tables.desk import Desk
 from services.lobby.tables.orders import Finish, Order
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
+from services.runtime.players import Players
 from services.runtime.tasks import end
 from services.runtime.web.idempotency import Command, command_id
 from services.runtime.web.problems import Problem
@@ -39,7 +40,10 @@ _logger: Final = logging.getLogger("macao.lobby")
 class Keeper:
     """Begins and finishes the matches of tables."""
 
-    def __init__(self, desk: Desk, streams: TableStreams, engine: Engine, board: Board) -> None:
+    def __init__(
+        self, desk: Desk, streams: TableStreams, engine: Engine, board: Board, players: Players
+    ) -> None:
+        self._players = players
         self._desk = desk
         self._streams = streams
         self._engine = engine
@@ -68,13 +72,16 @@ class Keeper:
     async def finish(self, table: str) -> None:
         """Open a table again whose match is over, under a commitment to the next match.
 
-        Who left the match leaves the table: a seat is not kept for somebody who has gone.
+        Who left the match leaves the table, and who was erased while it ran: a seat is not kept for somebody who has
+        gone.
         """
         loaded = await self._streams.load(table)
         if loaded is None or loaded.table.state != "playing" or loaded.table.match is None:
             return
         over = loaded.table.match
-        left = await self._streams.left_match(over)
+        erased = await self._players.erased_among(seat.player for seat in loaded.table.seated)
+        gone = {loaded.table.seat_of(player) for player in erased} - {None}
+        left = tuple(sorted({*await self._streams.left_match(over), *cast("set[int]", gone)}))
 
         async def plan(now: Table) -> Order:
             settings = now.settings

@@ -44,6 +44,12 @@ class Leave(Struct, frozen=True):
     """Stand up."""
 
 
+class StandUp(Struct, frozen=True):
+    """Free the seat of somebody who is gone for good; the service itself or an operator asks for it."""
+
+    player: str
+
+
 class Remove(Struct, frozen=True):
     """Free the seat of a player or a bot."""
 
@@ -91,5 +97,5 @@ class Finish(Struct, frozen=True):
 
 
 Order = (
-    Join | SeatBot | Leave | Remove | PassHost | GiveSeed | ChangeSettings | Start | StartQuick | Finish
+    Join | SeatBot | Leave | StandUp | Remove | PassHost | GiveSeed | ChangeSettings | Start | StartQuick | Finish
 )  # fmt: skip

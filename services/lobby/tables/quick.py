@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from services.lobby.engine import Engine, Game
 from services.lobby.tables.board import Board
-from services.lobby.tables.desk import Desk, Done, Wanted
+from services.lobby.tables.clerk import Done
+from services.lobby.tables.desk import Desk, Wanted
 from services.lobby.tables.orders import Join, Order
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import NO_SEED, Table
