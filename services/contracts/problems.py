@@ -89,6 +89,7 @@ PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     ProblemKind("seat-free", 409, "Nobody sits there", "Look at the table again."),
     ProblemKind("seats-in-use", 409, "Somebody sits on a seat that would go", "Remove the player first, or keep more seats."),
     ProblemKind("host-unfit", 422, "This player cannot become the host", "Name another person who sits at the table."),
+    ProblemKind("bot-matches-many", 409, "You have as many matches with bots running as one player may have", "Finish one, or leave it, and ask again."),
     ProblemKind("quick-match-filling", 409, "Quick match is still filling this table", "Leave, or wait: it starts by itself, and after its first match the host decides."),
     # Matches, outside the rules of a game.
     ProblemKind("not-a-player", 403, "You do not sit in this match", "Watch it, or join the table for the next match."),

@@ -21,9 +21,11 @@ from services.lobby.players.passwords import Passwords
 from services.lobby.players.sessions import Sessions
 from services.lobby.tables import board as boards
 from services.lobby.tables.board import Board
+from services.lobby.tables.bot_matches import BotMatches
 from services.lobby.tables.bots import Bots
 from services.lobby.tables.desk import Desk
 from services.lobby.tables.filling import Filling
+from services.lobby.tables.idle import Idle
 from services.lobby.tables.keeper import LOBBY, Keeper
 from services.lobby.tables.quick import QuickMatch
 from services.lobby.tables.streams import TableStreams
@@ -47,7 +49,11 @@ def service(platform: Platform) -> Service:
     keeper = Keeper(desk, streams, engine, board, platform.players)
     views = TableViews(platform.players, desk)
     bots = Bots(platform.database, platform.players)
-    quick = QuickMatch(platform.database, desk, streams, engine, board, platform.bell, platform.clock)
+    bot_matches = BotMatches(platform.database, streams, platform.settings.bot_matches_per_player)
+    quick = QuickMatch(
+        platform.database, desk, streams, engine, board, bot_matches, platform.bell, platform.clock
+    )
+    idle = Idle(board, streams, platform.clock, platform.settings.idle_table_hours)
     filling = Filling(platform.database, board, desk, bots, keeper, quick, platform.clock)
     answers = Answers(platform.database, platform.vault, platform.clock)
     passwords = Passwords()
@@ -78,6 +84,7 @@ def service(platform: Platform) -> Service:
             stack.push_async_callback(end, follower)
             await stack.enter_async_context(keeper.working())
             await stack.enter_async_context(filling.working())
+            await stack.enter_async_context(idle.working())
             yield
 
     router = Router(
@@ -108,6 +115,8 @@ def service(platform: Platform) -> Service:
             streams,
             views,
             bots,
+            bot_matches,
+            idle,
             quick,
         ),
         lifespan=lifespan,

@@ -44,6 +44,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         oidc_audience: the name under which that issuer knows this installation.
         oidc_jwks_url: where the issuer's keys are; empty: where its discovery document says.
         oidc_scopes: which claims give more than ``play``, as ``audit=groups:auditors,operate=groups:operators``.
+        idle_table_hours: an open table that nobody has touched for so long is closed; 0: never.
+        bot_matches_per_player: matches with bots that one player may have running; 0: any number.
         bots: whether the engine plays the bots' seats in this process.
         bot_pace_seconds: the usual pause of a bot before it moves; 0: none, for tests.
         checkpoint_events: a checkpoint of the log is signed after so many events at the latest,
@@ -79,6 +81,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     oidc_audience: str = ""
     oidc_jwks_url: str = ""
     oidc_scopes: str = ""
+    idle_table_hours: Annotated[float, Meta(ge=0, le=8_760)] = 24.0
+    bot_matches_per_player: Annotated[int, Meta(ge=0, le=1_000_000)] = 20
     bots: bool = True
     bot_pace_seconds: Annotated[float, Meta(ge=0, le=5)] = 1.2
     checkpoint_events: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000

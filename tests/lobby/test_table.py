@@ -22,6 +22,7 @@ from services.contracts.events.table import (
 from services.lobby.tables.deciding import Refusal, decide, decide_open
 from services.lobby.tables.orders import (
     ChangeSettings,
+    Expire,
     Finish,
     GiveSeed,
     Join,
@@ -101,6 +102,9 @@ CASES = [
      (PlayerLeft(0, "ana", "left"), TableClosed("empty"))),
     ("gone, but not from here", OPENED, StandUp("ben"), "operator", "not-seated"),
     ("gone while playing", PLAYING, StandUp("ben"), "operator", "match-running"),
+    ("idle", FULL, Expire(), "lobby", (TableClosed("expired"),)),
+    ("idle, while playing", PLAYING, Expire(), "lobby", "match-running"),
+    ("idle twice", [*FULL, TableClosed("expired")], Expire(), "lobby", "table-closed"),
     ("remove", FULL, Remove(1), "ana", (PlayerLeft(1, "ben", "removed"),)),
     ("remove oneself", FULL, Remove(0), "ana", (PlayerLeft(0, "ana", "removed"), HostPassed("ben"))),
     ("remove, not the host", FULL, Remove(2), "ben", "not-host"),

@@ -121,6 +121,6 @@ class MatchFinished(Fact, frozen=True, tag="match-finished"):
 
 
 class TableClosed(Fact, frozen=True, tag="table-closed"):
-    """Nobody sits here any more."""
+    """The table is gone: nobody sits here any more, or nobody has touched it for long, seated or not."""
 
-    reason: Literal["empty", "host", "operator"]
+    reason: Literal["empty", "host", "operator", "expired"]

@@ -34,7 +34,7 @@ class QuickMatchRequest(Body, frozen=True):
     operation_class=Keyed,
     opt=MADE,
     summary="Sit down with strangers",
-    responses=refusals(*WRITES[:3], "unknown-game", "seed-invalid", "unavailable"),
+    responses=refusals(*WRITES[:3], "unknown-game", "seed-invalid", "bot-matches-many", "unavailable"),
 )
 async def quick_match(request: Request, data: JSONBody[QuickMatchRequest]) -> Response[TableView]:
     """Take a seat at a public table for the game with its default options, and get a match without further ado.
@@ -46,7 +46,8 @@ async def quick_match(request: Request, data: JSONBody[QuickMatchRequest]) -> Re
     its match starts at once.
 
     The answer is the table. ``match_id`` names the match as soon as ``state`` is ``playing``; the table's stream tells.
-    Who asks again while waiting keeps the seat; ``leave`` gives it up.
+    Who asks again while waiting keeps the seat; ``leave`` gives it up. Who has as many matches with bots running as one
+    player may have is refused (``bot-matches-many``), since this may become another one.
 
     ``seed`` counts at a table that was open already. Who has to open one (its ``host``) came before its commitment, and
     gives a seed with ``PUT /v1/tables/{id}/seed`` then.

@@ -14,11 +14,14 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from services.contracts.ids import TABLE, is_id
 from services.lobby.http.answers import SEATS_MAX, WRITES, Cause, answer, headers_of
 from services.lobby.tables.board import Board
+from services.lobby.tables.bot_matches import BotMatches, has_bots
 from services.lobby.tables.clerk import Done
+from services.lobby.tables.deciding import Refusal, decide
 from services.lobby.tables.desk import Desk, Wanted
 from services.lobby.tables.keeper import Keeper
-from services.lobby.tables.orders import Start
+from services.lobby.tables.orders import Order, Start
 from services.lobby.tables.streams import TableStreams
+from services.lobby.tables.table import Table
 from services.lobby.tables.table_stream import TableSource
 from services.lobby.tables.views import TablePage, TableView, TableViews
 from services.runtime.web.authentication import needs
@@ -195,6 +198,7 @@ async def change_table(
         "unknown-game",
         "seats-invalid",
         "options-invalid",
+        "bot-matches-many",
     ),
 )
 async def start_table(request: Request, table_id: FromPath[str]) -> Response[StartedMatch]:
@@ -204,12 +208,23 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
 
     A table that was opened under older rules may have become one that the rules of today refuse: change it.
 
+    With a bot at the table it is refused (``bot-matches-many``) while the caller has as many matches with bots running
+    as one player may have.
+
     On ``unavailable`` the match starts nevertheless, as soon as the engine answers; a retry tells.
     """
     caller = await request.caller()
-    done = await request.the(Desk).act(
-        table_id, Start(), actor=caller.player, command=await request.command(), cause=Cause("start")
-    )
+    bot_matches = request.the(BotMatches)
+
+    async def plan(table: Table) -> Order:
+        if has_bots(table) and not isinstance(decide(table, Start(), caller.player), Refusal):
+            await bot_matches.check(caller.player)
+        return Start()
+
+    async with bot_matches.one_at_a_time(caller.player):
+        done = await request.the(Desk).act(
+            table_id, plan, actor=caller.player, command=await request.command(), cause=Cause("start")
+        )
     await request.the(Keeper).begin(done.table)
     return Response(StartedMatch(done.table.match or ""), headers=headers_of(done))
 

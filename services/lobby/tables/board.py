@@ -20,7 +20,9 @@ from services.lobby.tables.table import Table, evolve, opened
 from services.runtime.database import Database
 
 if TYPE_CHECKING:
-    from asyncpg import Connection
+    from asyncpg import Connection, Pool
+
+    from services.runtime.connection import AnyConnection
 
 NAME: Final = "lobby-tables"
 VERSION: Final = 1
@@ -37,18 +39,36 @@ _decode: Final = msgspec.json.Decoder(Table).decode
 _STORE: Final = """
 INSERT INTO macao_lobby.tables AS t (
     id, game, state, visibility, version, match, match_state, requested_at, document,
-    changed_at_ms, seats, taken, quick_min, enough_since_ms
+    changed_at_ms, seats, taken, quick_min, enough_since_ms, bots
 ) VALUES (
     $1, $2, $3, $4, $5, $6, CASE WHEN $6::text IS NOT NULL THEN 'requested' END,
     CASE WHEN $6::text IS NOT NULL THEN now() END, $7,
-    $8, $9, $10, $11, CASE WHEN $10::int >= $11::int THEN $8::bigint END
+    $8, $9, $10, $11, CASE WHEN $10::int >= $11::int THEN $8::bigint END, $12
 ) ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, visibility = excluded.visibility, version = excluded.version, match = excluded.match,
     match_state = excluded.match_state, requested_at = excluded.requested_at, document = excluded.document,
     changed_at_ms = excluded.changed_at_ms, seats = excluded.seats, taken = excluded.taken,
-    quick_min = excluded.quick_min,
+    quick_min = excluded.quick_min, bots = excluded.bots,
     enough_since_ms = CASE WHEN excluded.enough_since_ms IS NOT NULL
         THEN coalesce(t.enough_since_ms, excluded.enough_since_ms) END
+"""
+
+# How far the board is, as a position of the main log, in which all tables are. Where there are several logs, its own
+# position is one of the reading order: it covers what the stretches of the main log before it cover.
+_REACHED: Final = """
+WITH board AS (
+    SELECT position FROM macao_log.subscriptions WHERE name = $1 AND version = $2
+)
+SELECT CASE
+    WHEN NOT EXISTS (SELECT FROM board) THEN 0
+    WHEN NOT EXISTS (SELECT FROM macao_runtime.reading_order) THEN (SELECT min(position) FROM board)
+    ELSE coalesce((
+        SELECT log_position - greatest(0, one.position - (SELECT min(position) FROM board))
+        FROM macao_runtime.reading_order AS one
+        WHERE one.log = 'main' AND one.position - one.events < (SELECT min(position) FROM board)
+        ORDER BY one.log_position DESC LIMIT 1
+    ), 0)
+END
 """
 
 _MATCH_STATES: Final = {"match-started": "begun", "match-ended": "over", "match-voided": "over"}
@@ -149,6 +169,16 @@ class Board:
         )
         return [FillingTable(_decode(row[0]), row[1], row[2]) for row in rows]
 
+    async def untouched(self, before_ms: int, limit: int) -> list[str]:
+        """Return open tables at which nothing has happened since a moment (Unix time), the longest untouched first."""
+        rows = await self._database.pool.fetch(
+            "SELECT id FROM macao_lobby.tables WHERE state = 'open' AND changed_at_ms < $1"
+            " ORDER BY changed_at_ms LIMIT $2",
+            before_ms,
+            limit,
+        )
+        return [row["id"] for row in rows]
+
     async def outstanding(self, limit: int) -> list[Outstanding]:
         """Return tables whose match is over, or was requested a while ago and has not begun."""
         rows = await self._database.pool.fetch(
@@ -166,6 +196,12 @@ class Board:
             async with asyncio.timeout(timeout_seconds):
                 await self._changed.wait()
         self._changed.clear()
+
+
+async def reached(source: AnyConnection | Pool[Any]) -> int:
+    """Return how far the board is, as a position of the main log."""
+    position: int = await source.fetchval(_REACHED, NAME, VERSION)
+    return position
 
 
 async def _stored(connection: Connection[Any], table: str) -> Table:
@@ -186,4 +222,5 @@ async def _store(connection: Connection[Any], table: Table, at_ms: int) -> None:
         len(table.seats),
         len(table.seated),
         table.quick_min,
+        sum(seat.bot is not None for seat in table.seated),
     )

@@ -33,6 +33,7 @@ from services.contracts.events.table import (
 )
 from services.lobby.tables.orders import (
     ChangeSettings,
+    Expire,
     Finish,
     GiveSeed,
     Join,
@@ -95,6 +96,8 @@ def decide(table: Table, order: Order, actor: str) -> Decision:
         case StandUp():
             seat = table.seat_of(order.player)
             return Refusal("not-seated") if seat is None else _vacate(table, seat, "left")
+        case Expire():
+            return (TableClosed("expired"),)
         case GiveSeed():
             seat = table.seat_of(actor)
             return Refusal("not-seated") if seat is None else (SeedGiven(seat, order.seed),)

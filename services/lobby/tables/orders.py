@@ -50,6 +50,10 @@ class StandUp(Struct, frozen=True):
     player: str
 
 
+class Expire(Struct, frozen=True):
+    """Close the table: nobody has touched it for long. The service itself asks for it."""
+
+
 class Remove(Struct, frozen=True):
     """Free the seat of a player or a bot."""
 
@@ -97,5 +101,6 @@ class Finish(Struct, frozen=True):
 
 
 Order = (
-    Join | SeatBot | Leave | StandUp | Remove | PassHost | GiveSeed | ChangeSettings | Start | StartQuick | Finish
+    Join | SeatBot | Leave | StandUp | Expire | Remove | PassHost | GiveSeed | ChangeSettings | Start | StartQuick
+    | Finish
 )  # fmt: skip

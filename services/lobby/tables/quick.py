@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from services.lobby.engine import Engine, Game
 from services.lobby.tables.board import Board
+from services.lobby.tables.bot_matches import BotMatches
 from services.lobby.tables.clerk import Done
 from services.lobby.tables.desk import Desk, Wanted
 from services.lobby.tables.orders import Join, Order
@@ -62,9 +63,11 @@ class QuickMatch:
         streams: TableStreams,
         engine: Engine,
         board: Board,
+        bot_matches: BotMatches,
         bell: Bell,
         clock: Clock,
     ) -> None:
+        self._bot_matches = bot_matches
         self._database = database
         self._desk = desk
         self._streams = streams
@@ -80,11 +83,12 @@ class QuickMatch:
         would prove nothing; whoever opens a table gives one afterwards.
 
         Raises:
-            Problem: ``unknown-game``, ``idempotency-key-reused``, ``unavailable``.
+            Problem: ``unknown-game``, ``bot-matches-many``, ``idempotency-key-reused``, ``unavailable``.
         """
         earlier = await self._desk.carried_out(command)
         if earlier is not None:
             return earlier
+        await self._bot_matches.check(player)
         rules = await self._engine.game(game)
         others = [table.id for table in await self._others(rules, player)]
         turned_away: list[str] = []

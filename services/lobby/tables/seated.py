@@ -7,7 +7,7 @@ from typing import Any, Final
 from asyncpg import Pool
 
 from services.contracts.events.table import PlayerJoined, TableOpened
-from services.lobby.tables.board import NAME, VERSION
+from services.lobby.tables.board import reached
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
 from services.runtime.connection import AnyConnection
@@ -17,23 +17,6 @@ SELECT id FROM macao_lobby.tables WHERE state <> 'closed' AND position($1 IN doc
 """
 
 _TYPES: Final = [str(fact.__struct_config__.tag) for fact in (TableOpened, PlayerJoined)]
-
-# How far the board is, as a position of the main log, in which all tables are. Where there are several logs, its own
-# position is one of the reading order: it covers what the stretches of the main log before it cover.
-_REACHED: Final = """
-WITH board AS (
-    SELECT position FROM macao_log.subscriptions WHERE name = $1 AND version = $2
-)
-SELECT CASE
-    WHEN NOT EXISTS (SELECT FROM board) THEN 0
-    WHEN NOT EXISTS (SELECT FROM macao_runtime.reading_order) THEN (SELECT min(position) FROM board)
-    ELSE (
-        SELECT coalesce(max(log_position - greatest(0, one.position - board.position)), 0)
-        FROM board, macao_runtime.reading_order AS one
-        WHERE one.log = 'main' AND one.position - one.events < board.position
-    )
-END
-"""
 
 _BEHIND: Final = """
 SELECT DISTINCT stream FROM macao_log.events WHERE position > $1 AND type = ANY($2) AND position($3 IN body) > 0
@@ -45,9 +28,9 @@ async def tables_of(source: AnyConnection | Pool[Any], streams: TableStreams, pl
 
     It looks at every table that is not closed, and at all events that the board has not worked off.
     """
+    begun = await reached(source)  # before the board is read, which may move on meanwhile
     rows = await source.fetch(_BOARD, player.encode())
-    reached: int = await source.fetchval(_REACHED, NAME, VERSION)
-    rows += await source.fetch(_BEHIND, reached, _TYPES, player.encode())
+    rows += await source.fetch(_BEHIND, begun, _TYPES, player.encode())
     found: list[Table] = []
     for table in sorted({row[0] for row in rows}):
         loaded = await streams.load(table)

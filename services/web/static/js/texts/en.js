@@ -500,6 +500,7 @@ export default {
   'problem.password-invalid.name': 'The name is no password.',
   'problem.credentials-wrong': 'Name or password is not right.',
   'problem.table-closed': 'The table is closed.',
+  'problem.bot-matches-many': 'You have as many matches with bots running as one player may have. Finish one, or leave it.',
   'problem.match-running': 'A match is running at this table.',
   'problem.seat-taken': 'The seat is taken.',
   'problem.table-full': 'Every seat is taken.',

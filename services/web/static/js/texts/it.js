@@ -500,6 +500,7 @@ export default {
   'problem.password-invalid.name': 'Il nome non è una password.',
   'problem.credentials-wrong': 'Nome o password non vanno bene.',
   'problem.table-closed': 'Il tavolo è chiuso.',
+  'problem.bot-matches-many': 'Hai già in corso tante partite con i bot quante ne può avere un giocatore. Finiscine una o lasciala.',
   'problem.match-running': 'A questo tavolo si sta giocando una partita.',
   'problem.seat-taken': 'Il posto è preso.',
   'problem.table-full': 'Tutti i posti sono presi.',

@@ -500,6 +500,7 @@ export default {
   'problem.password-invalid.name': 'Navnet er ikke et passord.',
   'problem.credentials-wrong': 'Navn eller passord er ikke riktig.',
   'problem.table-closed': 'Bordet er stengt.',
+  'problem.bot-matches-many': 'Du har så mange partier med boter i gang som én spiller kan ha. Spill ferdig ett, eller forlat det.',
   'problem.match-running': 'Et parti spilles ved dette bordet.',
   'problem.seat-taken': 'Plassen er opptatt.',
   'problem.table-full': 'Alle plasser er opptatt.',

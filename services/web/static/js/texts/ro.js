@@ -500,6 +500,7 @@ export default {
   'problem.password-invalid.name': 'Numele nu este o parolă.',
   'problem.credentials-wrong': 'Numele sau parola nu este bună.',
   'problem.table-closed': 'Masa este închisă.',
+  'problem.bot-matches-many': 'Ai deja atâtea partide cu boți în curs câte poate avea un jucător. Termină una sau părăsește-o.',
   'problem.match-running': 'La această masă se joacă o partidă.',
   'problem.seat-taken': 'Locul este ocupat.',
   'problem.table-full': 'Toate locurile sunt ocupate.',

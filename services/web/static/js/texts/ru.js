@@ -500,6 +500,7 @@ export default {
   'problem.password-invalid.name': 'Имя не годится в пароли.',
   'problem.credentials-wrong': 'Имя или пароль неверны.',
   'problem.table-closed': 'Стол закрыт.',
+  'problem.bot-matches-many': 'У вас идёт столько партий с ботами, сколько может быть у одного игрока. Доиграйте одну или выйдите из неё.',
   'problem.match-running': 'За этим столом идёт партия.',
   'problem.seat-taken': 'Место занято.',
   'problem.table-full': 'Все места заняты.',
