@@ -69,7 +69,7 @@ def install() -> Others:
     """
     version = "{}.{}".format(*sys.version_info[:2])
     pins = sha256(PINS.read_bytes()).hexdigest()[:12]
-    place = _cache() / f"kernel-others-{version}-{pins}"
+    place = cache() / f"kernel-others-{version}-{pins}"
     python, stamp = place / "bin" / "python", place / "installed"
     if not stamp.exists():
         print(f"installing {PINS.name} into {place.name}, this once", file=sys.stderr)
@@ -79,7 +79,8 @@ def install() -> Others:
     return Others(python)
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """Return where benches keep what they install, outside of the repository."""
     given = os.environ.get("XDG_CACHE_HOME")
     return (Path(given) if given else Path.home() / ".cache") / "macao-bench"
 
