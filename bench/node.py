@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from bench.kernel.others import NotToBeHadError, cache
+from bench.installing import INSTALL_SECONDS_MAX, NotToBeHadError, cache, said
 
 FILES: Final = ("package.json", "package-lock.json", ".npmrc")
-INSTALL_SECONDS_MAX: Final = 600
 ASK_SECONDS_MAX: Final = 30
 
 
@@ -25,26 +23,29 @@ class Node:
     Args:
         node: the interpreter.
         place: the directory that holds ``node_modules``.
+
+    Attributes:
+        packages: that directory.
     """
 
     def __init__(self, node: Path, place: Path) -> None:
         self.node = node
-        self._place = place
+        self.packages = place / "node_modules"
 
     @property
     def environment(self) -> dict[str, str]:
         """What a program needs, to find its packages and to run as in production."""
         return {
             "PATH": os.environ.get("PATH", os.defpath),
-            "NODE_PATH": str(self._place / "node_modules"),
+            "NODE_PATH": str(self.packages),
             "NODE_ENV": "production",
         }
 
     def versions(self, *packages: str) -> str:
         """Return the versions of Node and of these packages (paths below ``node_modules``), in one line."""
-        found = [f"Node {_said([str(self.node), '--version'], ASK_SECONDS_MAX).strip().lstrip('v')}"]
+        found = [f"Node {said([str(self.node), '--version'], ASK_SECONDS_MAX).strip().lstrip('v')}"]
         for package in packages:
-            told = json.loads((self._place / "node_modules" / package / "package.json").read_text("utf-8"))
+            told = json.loads((self.packages / package / "package.json").read_text("utf-8"))
             found.append(f"{told['name']} {told['version']}")
         return ", ".join(found)
 
@@ -66,7 +67,9 @@ def installed(project: Path) -> Node:
         for name in FILES:
             shutil.copy(project / name, place)
         quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
-        _said([*npm, "ci", *quiet], INSTALL_SECONDS_MAX, cwd=place, first_on_path=node.parent)
+        # npm asks for a node by that name.
+        path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        said([*npm, "ci", *quiet], INSTALL_SECONDS_MAX, cwd=place, environment={**os.environ, "PATH": path})
         stamp.touch()
     return Node(node, place)
 
@@ -85,24 +88,3 @@ def _programs() -> tuple[Path, list[str]]:
             "there is no Node.js here; install it, or run `./macao bench`, which brings one"
         )
     return Path(found), [npm]
-
-
-def _said(
-    command: list[str], seconds_max: float, cwd: Path | None = None, first_on_path: Path | None = None
-) -> str:
-    path = os.environ.get("PATH", os.defpath)
-    environment = {
-        **os.environ,
-        "PATH": path if first_on_path is None else f"{first_on_path}{os.pathsep}{path}",
-    }
-    try:
-        done = subprocess.run(
-            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=seconds_max, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotToBeHadError(f"{Path(command[0]).name}: {error}") from error
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if "error" in line]
-        raise NotToBeHadError((errors or [f"{command[-1]} failed with {done.returncode}"])[0])
-    return done.stdout

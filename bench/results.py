@@ -101,6 +101,7 @@ def draw(result: Result, path: Path) -> None:
     matplotlib = import_module("matplotlib")
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = result.name  # the same figures give the same file
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text, and the file small
     pyplot: Any = import_module("matplotlib.pyplot")
     heights = [CHART_INCHES + BAR_INCHES * len(chart.bars) for chart in result.charts]
     heights += [3.0] * len(result.graphs)

@@ -14,7 +14,7 @@ from typing import Final
 
 import uvloop
 
-from bench.kernel.others import NotToBeHadError
+from bench.installing import NotToBeHadError
 from bench.machine import machine
 from bench.move.crowd import Pace, Scripts, measure
 from bench.move.rivals import PROJECT, RIVALS, SOCKET, VERSIONS, at_rival, over_sockets, rival
