@@ -80,7 +80,7 @@ def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | Non
     now = datetime.now(UTC)
     stem = Path(given) / f"{now:%Y-%m-%d-%H%M}-{name}"
     result = Result(
-        name, f"{now:%Y-%m-%dT%H:%M:%SZ}", machine, round(os.getloadavg()[0], 1), sys.argv[1:], charts, graphs or []
+        name, f"{now:%Y-%m-%dT%H:%M:%SZ}", machine, round(os.getloadavg()[0], 1), _arguments(), charts, graphs or []
     )  # fmt: skip
     stem.parent.mkdir(parents=True, exist_ok=True)
     encoded = msgspec.json.format(msgspec.json.encode(result), indent=1)
@@ -90,6 +90,17 @@ def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | Non
     except ImportError as error:
         print(f"no plot: {error.name} is missing; ./macao bench installs it", file=sys.stderr)
     print(f"{stem}.json", file=sys.stderr)
+
+
+def _arguments() -> list[str]:
+    """Return what the bench was called with, but for databases: their addresses are nobody's business."""
+    given = list(sys.argv[1:])
+    for number, argument in enumerate(given):
+        if argument == "--database" and number + 1 < len(given):
+            given[number + 1] = "..."
+        elif argument.startswith("--database="):
+            given[number] = "--database=..."
+    return given
 
 
 def draw(result: Result, path: Path) -> None:
