@@ -83,6 +83,22 @@ def test_a_few_bytes_changed(target):
     holds()
 
 
+NESTED = b'"options":' + b"[" * 5000
+BEYOND = b'"unknown":[1e400,11111111111111111111],"options":'
+
+
+@pytest.mark.parametrize("put", [NESTED, BEYOND], ids=["nested", "beyond"])
+def test_what_was_found_once(put):
+    """Nesting without end, and numbers out of range in a part that no event has."""
+    for content in good("decoder"):
+        TARGETS["decoder"](content.replace(b'"options":', put, 1))
+    for content in good("verifiers"):
+        spoilt = content.replace(b'\\"options\\":', put.replace(b'"', b'\\"'), 1)
+        assert spoilt != content
+        for target in ("record", "verifiers"):
+            TARGETS[target](spoilt)
+
+
 def test_a_target_can_fail(monkeypatch):
     monkeypatch.setattr("tests.fuzz.targets.encode", lambda fact: b"{}")
     content = next(content for content in good("decoder") if KINDS[content[0]] == "rolled")
