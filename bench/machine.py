@@ -14,7 +14,7 @@ def machine(*packages: str) -> str:
     parts = [
         f"{os.cpu_count()} x {_processor()}",
         f"{memory_gb:.0f} GB",
-        f"{platform.system()} {platform.release()}",
+        f"{platform.system()} {platform.release().partition('-')[0]}",
         f"Python {platform.python_version()}",
         *(f"{package} {version(package)}" for package in packages),
     ]

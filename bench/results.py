@@ -80,7 +80,7 @@ def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | Non
     now = datetime.now(UTC)
     stem = Path(given) / f"{now:%Y-%m-%d-%H%M}-{name}"
     result = Result(
-        name, f"{now:%Y-%m-%dT%H:%M:%SZ}", machine, round(os.getloadavg()[0], 1), sys.argv[1:], charts, graphs or []
+        name, f"{now:%Y-%m-%dT%H:%M:%SZ}", machine, round(os.getloadavg()[0], 1), _arguments(), charts, graphs or []
     )  # fmt: skip
     stem.parent.mkdir(parents=True, exist_ok=True)
     encoded = msgspec.json.format(msgspec.json.encode(result), indent=1)
@@ -92,6 +92,17 @@ def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | Non
     print(f"{stem}.json", file=sys.stderr)
 
 
+def _arguments() -> list[str]:
+    """Return what the bench was called with, but for databases: their addresses are nobody's business."""
+    given = list(sys.argv[1:])
+    for number, argument in enumerate(given):
+        if argument == "--database" and number + 1 < len(given):
+            given[number + 1] = "..."
+        elif argument.startswith("--database="):
+            given[number] = "--database=..."
+    return given
+
+
 def draw(result: Result, path: Path) -> None:
     """Draw the charts, one below the other, as SVG: medians as bars, the span of the rounds as whiskers.
 
@@ -101,6 +112,7 @@ def draw(result: Result, path: Path) -> None:
     matplotlib = import_module("matplotlib")
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = result.name  # the same figures give the same file
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text, and the file small
     pyplot: Any = import_module("matplotlib.pyplot")
     heights = [CHART_INCHES + BAR_INCHES * len(chart.bars) for chart in result.charts]
     heights += [3.0] * len(result.graphs)

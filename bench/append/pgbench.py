@@ -1,4 +1,7 @@
-"""Plain INSERTs by pgbench: the same row as ``plain``, sent by a client written in C. The hardest baseline there is."""
+"""Plain INSERTs by pgbench: the same row as ``plain``, sent by a client written in C. The hardest baseline there is.
+
+Other statements can be given, for other event stores that live in functions of the database.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +39,25 @@ def find_pgbench() -> Path | None:
     return Path(found) if found else None
 
 
-async def measure_pgbench(program: Path, database_url: str, clients: int, seconds: float) -> float:
-    """Let pgbench insert for so long, and return the transactions a second."""
+async def measure_pgbench(
+    program: Path,
+    database_url: str,
+    clients: int,
+    seconds: float,
+    statements: str = SCRIPT,
+    options: str = "",
+) -> float:
+    """Let pgbench run statements for so long, with options of the server; return the transactions a second."""
     parts = urlsplit(database_url)
     threads = min(clients, os.cpu_count() or 1)
     with TemporaryDirectory() as directory:
         script = Path(directory) / "insert.sql"
-        script.write_text(SCRIPT, "utf-8")
+        script.write_text(statements, "utf-8")
         process = await asyncio.create_subprocess_exec(
             str(program), "-n", "-M", "prepared", "-f", str(script), "-c", str(clients), "-j", str(threads),
             "-T", str(max(SECONDS_MIN, round(seconds))), "-h", parts.hostname or "", "-p", str(parts.port),
             "-U", parts.username or "", parts.path.lstrip("/"),
-            env={"PGPASSWORD": unquote(parts.password or ""), "PATH": os.defpath},
+            env={"PGPASSWORD": unquote(parts.password or ""), "PATH": os.defpath, "PGOPTIONS": options},
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         output, errors = await process.communicate()

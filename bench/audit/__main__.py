@@ -18,6 +18,7 @@ from msgspec import Struct
 from bench.audit.database import audit, fill, memory_mb, seal
 from bench.audit.matches import played
 from bench.machine import machine
+from bench.results import Bar, Chart, Graph, Line, keep
 from services.cli.embedded import EmbeddedPostgres
 from services.contracts.envelope import Event
 from services.engine.audit import audit_events, audit_lines
@@ -55,7 +56,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     print(machine("msgspec", "asyncpg"))
-    _one_core(given.rounds, given.seconds)
+    charts, graphs = _one_core(given.rounds, given.seconds), []
     if given.matches:
         with ExitStack() as stack:
             directory = Path(
@@ -65,19 +66,21 @@ def main() -> None:
             )
             directory.chmod(0o755)  # for root, the account that runs the server has to get in
             url = given.database or stack.enter_context(EmbeddedPostgres(directory)).url
-            asyncio.run(_whole_log(url, given.matches, given.seed, directory / "checkpoints"))
+            graphs = [asyncio.run(_whole_log(url, given.matches, given.seed, directory / "checkpoints"))]
+    keep("audit", machine("msgspec", "asyncpg"), charts, graphs)
 
 
-def _one_core(rounds: int, seconds: float) -> None:
+def _one_core(rounds: int, seconds: float) -> list[Chart]:
     print(
         f"\none core, median of {rounds} rounds of {seconds:g} s of the processor; {SAMPLES} records a game\n"
     )
     print(
         f"{'game':<14}{'events/match':>13}{'audits/s':>10}{'events/s':>11}{'decided/s':>11}{'replayed/s':>12}"
     )
+    paces_by_game: dict[str, list[Pace]] = {}
     for rules in CATALOGUE.every_version():
         matches = [played(rules.name, number) for number in range(1, SAMPLES + 1)]
-        paces = [_pace(matches, seconds) for _ in range(rounds)]
+        paces = paces_by_game[rules.id] = [_pace(matches, seconds) for _ in range(rounds)]
         length = sum(map(len, matches)) / len(matches)
         print(
             f"{rules.id:<14}{length:>13,.0f}{median(pace.audits for pace in paces):>10,.0f}"
@@ -85,6 +88,14 @@ def _one_core(rounds: int, seconds: float) -> None:
             f"{median(pace.replayed for pace in paces):>12,.0f}",
             flush=True,
         )
+    return [
+        Chart(title, "a second of one core", [
+            Bar(game, [getattr(pace, figure) for pace in paces]) for game, paces in paces_by_game.items()
+        ])
+        for title, figure in (
+            ("full audits", "audits"), ("events decided again", "decided"), ("events replayed", "replayed"),
+        )
+    ]  # fmt: skip
 
 
 def _pace(matches: Sequence[Sequence[Event]], seconds: float) -> Pace:
@@ -120,7 +131,7 @@ def _pace(matches: Sequence[Sequence[Event]], seconds: float) -> Pace:
     return Pace(done / spent, events / spent, decided_events / decided_seconds, replayed / replay_seconds)
 
 
-async def _whole_log(url: str, matches: int, seed: int, directory: Path) -> None:
+async def _whole_log(url: str, matches: int, seed: int, directory: Path) -> Graph:
     await migrate(url)
     print(f"\na log of {matches:,} matches ({', '.join(f'{game} {share} %' for game, share in MIX.items())})")
     events = await fill(url, MIX, matches, seed)
@@ -138,6 +149,9 @@ async def _whole_log(url: str, matches: int, seed: int, directory: Path) -> None
     )
     assert tally.matches == matches
     assert not tally.findings
+    points = [(float(at), memory) for at, memory in enumerate(watch.memories_mb, 1)]
+    title = f"memory during the audit of {tally.events:,} events"
+    return Graph(title, "twentieths of the audit", "MB", [Line("resident", points)])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Final
 from bench.bots.arena import BLUE, RED, Played, arrangements, play
 from bench.bots.distance import distances
 from bench.machine import machine
+from bench.results import Bar, Chart, keep
 from services.engine.bots.catalogue import BOTS
 from services.engine.rules.catalogue import CATALOGUE
 
@@ -38,13 +39,16 @@ def main() -> None:
     )
     print(f"{'game':14}{'sharp takes':>12}{'interval':>18}   ms a decision, p50 / p99 / most: sharp, casual")
     with ProcessPoolExecutor(given.jobs) as pool:
+        played = {}
         for game in given.games:
-            _print(game, _all(pool, game, given.seats, given.matches))
+            played[game] = _all(pool, game, given.seats, given.matches)
+            _print(game, played[game])
     print(
         "\nthe most that a decision of sharp loses against the best play, found by brute force over the rules"
     )
     for what, decisions, lost in distances():
         print(f"{what}: {lost:.1e} in {decisions} positions")
+    keep("bots", machine(), _charts(played))
 
 
 def _all(pool: ProcessPoolExecutor, game: str, seats: int, matches: int) -> list[Played]:
@@ -62,17 +66,45 @@ def _some(chunk: tuple[str, int, range]) -> list[Played]:
 
 
 def _print(game: str, played: Sequence[Played]) -> None:
-    shares = [each.share_of(RED) for each in played]
-    mean, error = fmean(shares), pstdev(shares) / sqrt(len(shares))
-    interval = f"{mean - NINETY_FIVE * error:.3f} .. {mean + NINETY_FIVE * error:.3f}"
+    low, mean, high = _share(played)
+    interval = f"{low:.3f} .. {high:.3f}"
     print(f"{game:14}{mean:>12.3f}{interval:>18}   {_times(played, RED)}, {_times(played, BLUE)}", flush=True)
 
 
+def _share(played: Sequence[Played]) -> tuple[float, float, float]:
+    """Return the share of first places that sharp takes, between the ends of its interval."""
+    shares = [each.share_of(RED) for each in played]
+    mean, error = fmean(shares), pstdev(shares) / sqrt(len(shares))
+    return mean - NINETY_FIVE * error, mean, mean + NINETY_FIVE * error
+
+
 def _times(played: Sequence[Played], level: str) -> str:
-    times = sorted(1000 * seconds for each in played for seconds in each.seconds[level])
+    times = _milliseconds(played, level)
     if not times:
         return "-"
-    return f"{times[len(times) // 2]:.2f} / {times[len(times) * 99 // 100]:.2f} / {times[-1]:.1f}"
+    return f"{_at(times, 50):.2f} / {_at(times, 99):.2f} / {times[-1]:.1f}"
+
+
+def _milliseconds(played: Sequence[Played], level: str) -> list[float]:
+    return sorted(1000 * seconds for each in played for seconds in each.seconds[level])
+
+
+def _at(ordered: Sequence[float], percent: int) -> float:
+    return ordered[len(ordered) * percent // 100]
+
+
+def _charts(played: dict[str, list[Played]]) -> list[Chart]:
+    shares = [Bar(game, list(_share(matches))) for game, matches in played.items()]
+    times = [
+        Bar(f"{game}, {who}", [_at(milliseconds, 99)])
+        for game, matches in played.items()
+        for who, level in (("sharp", RED), ("casual", BLUE))
+        if (milliseconds := _milliseconds(matches, level))
+    ]
+    return [
+        Chart("first places that sharp takes, with the 95 % interval", "share", shares),
+        Chart("a decision, 99th percentile", "ms", times),
+    ]
 
 
 if __name__ == "__main__":

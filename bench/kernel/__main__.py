@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
+from bench.installing import NotToBeHadError
 from bench.kernel import playouts
-from bench.kernel.others import NotToBeHadError, Others, install
+from bench.kernel.others import Others, install
 from bench.machine import machine
+from bench.results import Bar, Chart, keep
 from services.engine.rules.catalogue import CATALOGUE
 from services.engine.rules.kernel import AnyRules
 
@@ -20,12 +22,15 @@ OTHERS: Final = {
     "uno-encoded": "RLCard, UNO, encoded environment",
     "crazy-eights": "OpenSpiel, crazy eights (C++)",
 }
+REPLAYED_OTHER: Final = "crazy-eights-replayed"
 MOVES: Final = "moves played"
 MATCHES: Final = "matches played"
 DECIDED: Final = "moves as in service"
 FOLDED: Final = "facts folded"
 REPLAYED: Final = "events replayed"
+WHOLE: Final = "matches replayed"
 STORED: Final = "from stored bytes"
+COLUMNS: Final = (MOVES, MATCHES, DECIDED, FOLDED, REPLAYED, STORED, WHOLE)
 EVENTS_MIN: Final = 4000
 """So many events of each game are replayed, over and over."""
 
@@ -43,7 +48,7 @@ def main() -> None:
     missing = ""
     try:
         others = install()
-        others.try_out(OTHERS)
+        others.try_out([*OTHERS, REPLAYED_OTHER])
     except NotToBeHadError as error:
         others, missing = None, str(error)
 
@@ -60,6 +65,8 @@ def main() -> None:
     _print_games(figures)
     print(f"\n{others.versions() if others else f'rlcard and open-spiel are not to be had: {missing}'}")
     _print_others(figures)
+    _print_replayed(figures)
+    keep("kernel", machine("msgspec") + (f"; {others.versions()}" if others else ""), _charts(figures))
 
 
 def _measure(others: Others | None, rounds: int, seconds: float, seats: int) -> Figures:
@@ -75,7 +82,9 @@ def _measure(others: Others | None, rounds: int, seconds: float, seats: int) -> 
         for rules in games:
             known = records[rules.name]
             note(rules.name, FOLDED, playouts.fold_rules(rules, known, seats, seconds))
-            note(rules.name, REPLAYED, playouts.fold_matches(rules, known, seconds))
+            replayed = playouts.fold_matches(rules, known, seconds)
+            note(rules.name, REPLAYED, replayed)
+            note(rules.name, WHOLE, replayed * len(known) / sum(len(each.facts) for each in known))
             note(rules.name, STORED, playouts.fold_stored(rules, known, seconds))
             decided = playouts.play_matches(rules, seats, seconds, seed)
             note(rules.name, DECIDED, decided.moves / decided.seconds)
@@ -88,6 +97,9 @@ def _measure(others: Others | None, rounds: int, seconds: float, seats: int) -> 
             pace = others.play(contender, seats, seconds, seed)
             note(contender, MOVES, pace.moves / pace.seconds)
             note(contender, MATCHES, pace.matches / pace.seconds)
+        pace = others.play(REPLAYED_OTHER, seats, seconds, seed)
+        note(REPLAYED_OTHER, MOVES, pace.moves / pace.seconds)
+        note(REPLAYED_OTHER, WHOLE, pace.matches / pace.seconds)
     return figures
 
 
@@ -99,10 +111,9 @@ def _records(rules: AnyRules, seats: int) -> list[playouts.Record]:
 
 
 def _print_games(figures: Figures) -> None:
-    columns = (MOVES, MATCHES, DECIDED, FOLDED, REPLAYED, STORED)
-    print(f"{'':16}" + "".join(f"{column:>24}" for column in columns))
+    print(f"{'':16}" + "".join(f"{column:>24}" for column in COLUMNS))
     for rules in CATALOGUE.newest():
-        print(f"{rules.name:16}" + "".join(_cell(figures[rules.name, column]) for column in columns))
+        print(f"{rules.name:16}" + "".join(_cell(figures[rules.name, column]) for column in COLUMNS))
 
 
 def _print_others(figures: Figures) -> None:
@@ -114,6 +125,34 @@ def _print_others(figures: Figures) -> None:
             continue
         moves, matches = figures[contender, MOVES], figures[contender, MATCHES]
         print(f"{title:34}{_cell(moves)}{_cell(matches)}{ours / median(moves):>24.2f}")
+
+
+def _print_replayed(figures: Figures) -> None:
+    """Print how many whole matches are replayed, beside whole games of crazy eights applied again."""
+    theirs = figures.get((REPLAYED_OTHER, WHOLE))
+    if theirs is None:
+        return
+    print(f"\n{'whole matches replayed':34}{WHOLE:>24}{'to crazy eights':>24}")
+    for rules in CATALOGUE.newest():
+        ours = figures[rules.name, WHOLE]
+        print(f"{rules.name:34}{_cell(ours)}{median(ours) / median(theirs):>24.3f}")
+    print(f"{'OpenSpiel, crazy eights (C++)':34}{_cell(theirs)}")
+
+
+def _charts(figures: Figures) -> list[Chart]:
+    titles = OTHERS | {REPLAYED_OTHER: "OpenSpiel, crazy eights (C++)"}
+    return [
+        Chart(
+            what,
+            "a second of one core",
+            [
+                Bar(titles.get(who, who), values)
+                for (who, column), values in figures.items()
+                if column == what
+            ],
+        )
+        for what in COLUMNS
+    ]
 
 
 def _cell(values: Sequence[float]) -> str:

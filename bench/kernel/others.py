@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from bench.installing import python_with, said
 from bench.kernel.playouts import Pace
 
 HERE: Final = Path(__file__).parent
 PINS: Final = HERE / "others.txt"
 DRIVER: Final = HERE / "others_driver.py"
-INSTALL_SECONDS_MAX: Final = 600
 START_SECONDS_MAX: Final = 60
 SLOWEST: Final = 20
 """A busy machine may take so many seconds for one of the processor's."""
-
-
-class NotToBeHadError(Exception):
-    """The packages cannot be installed or do not run here; the message says why, in one line."""
 
 
 class Others:
@@ -57,7 +49,7 @@ class Others:
             NotToBeHadError: it failed.
         """
         arguments = [contender, str(seats), str(seconds), str(seed)]
-        output = _run([str(self._python), str(DRIVER), *arguments], SLOWEST * seconds + START_SECONDS_MAX)
+        output = said([str(self._python), str(DRIVER), *arguments], SLOWEST * seconds + START_SECONDS_MAX)
         return Pace(**json.loads(output.splitlines()[-1]))
 
 
@@ -67,29 +59,4 @@ def install() -> Others:
     Raises:
         NotToBeHadError: there is no network, no index that has them, or no wheel for this Python.
     """
-    version = "{}.{}".format(*sys.version_info[:2])
-    pins = sha256(PINS.read_bytes()).hexdigest()[:12]
-    place = _cache() / f"kernel-others-{version}-{pins}"
-    python, stamp = place / "bin" / "python", place / "installed"
-    if not stamp.exists():
-        print(f"installing {PINS.name} into {place.name}, this once", file=sys.stderr)
-        _run([sys.executable, "-m", "venv", "--clear", str(place)], INSTALL_SECONDS_MAX)
-        _run([str(python), "-m", "pip", "install", "--quiet", "-r", str(PINS)], INSTALL_SECONDS_MAX)
-        stamp.touch()
-    return Others(python)
-
-
-def _cache() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME")
-    return (Path(given) if given else Path.home() / ".cache") / "macao-bench"
-
-
-def _run(command: list[str], seconds_max: float) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotToBeHadError(f"{Path(command[0]).name}: {error}") from error
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise NotToBeHadError(lines[-1])
-    return done.stdout
+    return Others(python_with(PINS))

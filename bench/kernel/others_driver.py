@@ -67,7 +67,36 @@ def crazy_eights(seats: int) -> Play:
     return play
 
 
-CONTENDERS = {"uno-raw": uno_raw, "uno-encoded": uno_encoded, "crazy-eights": crazy_eights}
+def crazy_eights_replayed(seats: int) -> Play:
+    """OpenSpiel's crazy eights, games that were played before: their actions applied again, chance among them."""
+    import pyspiel  # noqa: PLC0415
+
+    game: Any = pyspiel.load_game(f"crazy_eights(players={seats})")
+    chance = Random(1)
+    histories = []
+    for _ in range(RECORDS):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(chance.choice(state.legal_actions()))
+        histories.append(state.history())
+
+    def play(random: Random) -> int:
+        history = random.choice(histories)
+        state = game.new_initial_state()
+        for action in history:
+            state.apply_action(action)
+        return len(history)
+
+    return play
+
+
+RECORDS = 200
+CONTENDERS = {
+    "uno-raw": uno_raw,
+    "uno-encoded": uno_encoded,
+    "crazy-eights": crazy_eights,
+    "crazy-eights-replayed": crazy_eights_replayed,
+}
 
 
 def main() -> None:

@@ -17,10 +17,12 @@ import uvloop
 from bench.latency.cluster import cluster
 from bench.latency.course import Course, percentile
 from bench.machine import machine
+from bench.results import Bar, Chart, keep
 from services.cli.embedded import EmbeddedPostgres, EmbeddedValkey
 from services.runtime.migrate import migrate
 
 NOBODY = "redis://127.0.0.1:9/0"
+PERCENTILES = {"median": 0.5, "90th": 0.9, "99th": 0.99, "most": 1.0}
 
 
 async def run(database_url: str, redis_url: str, given: argparse.Namespace, output: Path) -> None:
@@ -42,6 +44,13 @@ async def run(database_url: str, redis_url: str, given: argparse.Namespace, outp
     for name, values in (("spectator", course.spectator_seconds), ("board", course.board_seconds)):
         cells = "".join(f" {1000 * percentile(values, share):>8.1f}" for share in (0.5, 0.9, 0.99, 1.0))
         print(f"{name:<12} {len(values):>8,}{cells}")
+    charts = [
+        Chart(f"from the acknowledgement to the {name}, {doorbell}", "ms", [
+            Bar(title, [1000 * percentile(values, share)]) for title, share in PERCENTILES.items()
+        ])
+        for name, values in (("spectator", course.spectator_seconds), ("board", course.board_seconds))
+    ]  # fmt: skip
+    keep("latency", machine("asyncpg", "uvloop"), charts)
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""``python -m bench.move``: moves a second and their latency, beside the floor, in short rounds that take turns."""
+"""``python -m bench.move``: moves a second and their latency, beside the floor, in short rounds that take turns.
+
+Two game servers of other people play along where Node.js is there; without it, the bench says so and goes on.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ from typing import Final
 
 import uvloop
 
+from bench.installing import NotToBeHadError
 from bench.machine import machine
 from bench.move.crowd import Pace, Scripts, measure
+from bench.move.rivals import PROJECT, RIVALS, SOCKET, VERSIONS, at_rival, over_sockets, rival
+from bench.node import Node, installed
 from bench.results import Bar, Chart, keep
 from bench.serving.http_client import post
 from bench.serving.rehearsed import Stage
@@ -28,6 +34,7 @@ FLOORS: Final = {
     "unreset": "the same, without the pool's reset",
     "gathered": "the same, INSERTs gathered",
 }
+TITLES: Final = FLOORS | RIVALS
 PACKAGES: Final = ("asyncpg", "litestar", "uvicorn", "uvloop")
 AHEAD: Final = 400
 """Requests that a client may have left of its last match."""
@@ -46,19 +53,39 @@ def main() -> None:
     parser.add_argument("--moves", type=int, default=4000, help="of one figure of one round, at 16 clients")
     parser.add_argument("--database", help="a PostgreSQL to use, as a URL; without it an embedded one")
     parser.add_argument("--floors", nargs="*", default=list(FLOORS), choices=list(FLOORS))
+    parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=list(RIVALS))
     given = parser.parse_args()
+    node = _node(given)
     with servers(given.database) as ready:
-        figures = uvloop.run(_measured(ready, given))
+        figures = uvloop.run(_measured(ready, given, node))
+    where = machine(*PACKAGES) + (f"; {node.versions(*VERSIONS)}" if node else "")
+    print(where)
     _print(figures, given)
-    keep("move", machine(*PACKAGES), _charts(figures, given))
+    _print_ratios(figures, max(given.clients))
+    keep("move", where, _charts(figures, given))
 
 
-async def _measured(ready: Servers, given: argparse.Namespace) -> Figures:
+def _node(given: argparse.Namespace) -> Node | None:
+    """Return Node.js with the other servers' packages; None where they are not wanted or not to be had."""
+    if not given.rivals:
+        return None
+    try:
+        return installed(PROJECT)
+    except NotToBeHadError as error:
+        print(f"boardgame.io and Colyseus are left out: {error}", file=sys.stderr)
+        print(f"boardgame.io and Colyseus are left out: {error}")
+        return None
+
+
+async def _measured(ready: Servers, given: argparse.Namespace, node: Node | None) -> Figures:
     await migrate(ready.database_url)
     figures: Figures = {}
     with ExitStack() as stack:
         engine = stack.enter_context(serving("engine", ready))
         floors = {kind: stack.enter_context(_floor(ready, kind)) for kind in given.floors}
+        rivals = (
+            {kind: stack.enter_context(rival(ready, kind, node)) for kind in given.rivals} if node else {}
+        )
         settings = Settings.from_environment(ready.environment)
         async with Stage(settings, "127.0.0.1", engine.port) as stage:
             rehearsed = {game: Scripts() for game in GAMES}
@@ -77,6 +104,11 @@ async def _measured(ready: Servers, given: argparse.Namespace) -> Figures:
                         scripts = Scripts([[REQUEST] * (moves + 1)] * clients)
                         pace = await measure(process, ready.postgres_pid, clients, moves, scripts)
                         figures.setdefault((kind, clients), []).append(pace)
+                    for kind, process in rivals.items():
+                        pace = await at_rival(process, kind, clients, moves)
+                        figures.setdefault((kind, clients), []).append(pace)
+                    pace = await over_sockets(engine, ready.postgres_pid, stage, clients, moves)
+                    figures.setdefault((SOCKET, clients), []).append(pace)
                 print(f"round {number + 1} of {given.rounds}", file=sys.stderr)
     return figures
 
@@ -88,7 +120,6 @@ def _floor(ready: Servers, kind: str) -> AbstractContextManager[Process]:
 
 
 def _print(figures: Figures, given: argparse.Namespace) -> None:
-    print(machine(*PACKAGES))
     print(f"load average {os.getloadavg()[0]:.1f}; medians of {given.rounds} rounds of {given.moves} moves\n")
     columns = (("clients", 8), ("a second", 10), ("lowest", 8), ("highest", 8), ("p50 ms", 8), ("p99 ms", 8),
                ("own us", 8), ("PG us", 8), ("to floor", 9), ("p50 to floor", 13))  # fmt: skip
@@ -111,13 +142,28 @@ def _print(figures: Figures, given: argparse.Namespace) -> None:
                 f"{median(1e6 * p.server_seconds / p.answered for p in paces):>8.0f}",
                 f"{median(ratios) if ratios else 0:>9.2f}", f"{median(medians) if medians else 0:>13.2f}",
             )  # fmt: skip
-            print(f"{FLOORS.get(name, name):44}" + "".join(cells))
+            print(f"{TITLES.get(name, name):44}" + "".join(cells))
+
+
+def _print_ratios(figures: Figures, clients: int) -> None:
+    """Print what is asked of ours beside the other servers: medians of the ratios of each round."""
+    print()
+    for ours, theirs in (*((game, "boardgame") for game in GAMES), (SOCKET, "colyseus")):
+        pairs = list(zip(figures.get((ours, clients), []), figures.get((theirs, clients), []), strict=False))
+        if pairs:
+            rates = median(mine.a_second / other.a_second for mine, other in pairs)
+            medians = median(mine.percentile_ms(0.5) / other.percentile_ms(0.5) for mine, other in pairs)
+            work = median(_own_us(mine) / _own_us(other) for mine, other in pairs)
+            print(
+                f"{ours} to {TITLES[theirs]}, {clients} clients: moves a second {rates:.2f}, "
+                f"median latency {medians:.2f}, processor of the process {work:.2f}"
+            )
 
 
 def _charts(figures: Figures, given: argparse.Namespace) -> list[Chart]:
     charts: list[Chart] = []
     for clients in given.clients:
-        mine = {FLOORS.get(name, name): paces for (name, count), paces in figures.items() if count == clients}
+        mine = {TITLES.get(name, name): paces for (name, count), paces in figures.items() if count == clients}
         for title, unit, read in (
             ("moves a second", "a second", _rate),
             ("median latency", "ms", _median_ms),

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from time import perf_counter
+from typing import Final
 
 from msgspec import Struct
 
 from bench.serving.http_client import Connection
 from bench.serving.processor import processor_seconds
 from bench.serving.servers import Process
+
+SECONDS_MAX: Final = 300.0
+"""A server that leaves something unanswered is not waited for beyond this."""
 
 
 class Pace(Struct, frozen=True):
@@ -70,31 +74,54 @@ class Scripts:
                 raise
 
 
+Mover = Callable[[], Awaitable[object]]
+"""Sends the next of its moves, and waits for the answer."""
+
+
 async def measure(
     process: Process, postgres_pid: int | None, clients: int, count: int, scripts: Scripts
 ) -> Pace:
     """Let clients send so many requests together."""
     connections = [await Connection.to("127.0.0.1", process.port) for _ in range(clients)]
     queues = [scripts.endless() for _ in connections]
+
+    def mover(connection: Connection, queue: Iterator[bytes]) -> Mover:
+        return lambda: connection.ask(next(queue))
+
+    try:
+        movers = [mover(connection, queue) for connection, queue in zip(connections, queues, strict=True)]
+        return await paced(process, postgres_pid, movers, count)
+    finally:
+        for connection, queue in zip(connections, queues, strict=True):
+            queue.close()
+            connection.close()
+
+
+async def paced(process: Process, postgres_pid: int | None, movers: Sequence[Mover], count: int) -> Pace:
+    """Let all of them make moves, so many together, after one each that does not count.
+
+    Raises:
+        TimeoutError: that takes more than ``SECONDS_MAX``.
+    """
     latencies: list[float] = []
     numbers = itertools.count()
 
-    async def send(connection: Connection, queue: Iterator[bytes]) -> None:
+    async def play(move: Mover) -> None:
         before = perf_counter()
         while next(numbers) < count:
-            await connection.ask(next(queue))
+            await move()
             now = perf_counter()
             latencies.append(now - before)
             before = now
 
-    try:
-        for connection, queue in zip(connections, queues, strict=True):  # what is slow the first time
-            await connection.ask(next(queue))
+    async with asyncio.timeout(SECONDS_MAX):
+        for move in movers:  # what is slow the first time
+            await move()
         own, server = processor_seconds(process.pid), processor_seconds(postgres_pid, children=True)
         begun = perf_counter()
         async with asyncio.TaskGroup() as group:
-            for connection, queue in zip(connections, queues, strict=True):
-                group.create_task(send(connection, queue))
+            for move in movers:
+                group.create_task(play(move))
         return Pace(
             len(latencies),
             perf_counter() - begun,
@@ -102,7 +129,3 @@ async def measure(
             processor_seconds(process.pid) - own,
             processor_seconds(postgres_pid, children=True) - server,
         )
-    finally:
-        for connection, queue in zip(connections, queues, strict=True):
-            queue.close()
-            connection.close()

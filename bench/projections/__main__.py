@@ -21,6 +21,7 @@ import uvloop
 from bench.machine import machine
 from bench.projections.filling import fill, same_as_folded
 from bench.projections.league import GAME, League, voided
+from bench.results import Bar, Chart, keep
 from services.cli.embedded import EmbeddedPostgres
 from services.contracts.envelope import Draft, Event, Head, Recorded, chain
 from services.contracts.events.catalogue import encode
@@ -83,18 +84,19 @@ async def _run(url: str, given: argparse.Namespace) -> None:
     await fill(connection, league, given.matches)
     size = await connection.fetchval("SELECT pg_size_pretty(pg_database_size(current_database()))")
     print(f"{given.matches:,} matches in the account, database {size}\n")
-    await _ranks(connection, league, given.reads)
+    charts = await _ranks(connection, league, given.reads)
     settings = Settings(database_url=url, redis_url="", secret_key="A" * 43 + "=", poll_seconds=0.05)
     async with Database(settings) as database, EventLog(database) as log:
-        await _live(connection, log, league, given)
-        await _rebuild(connection, log)
+        charts.append(await _live(connection, log, league, given))
+        charts.append(await _rebuild(connection, log))
     await connection.close()
+    keep("projections", machine("asyncpg", "uvloop"), charts)
 
 
 # Ranks
 
 
-async def _ranks(connection: Connection, league: League, reads: int) -> None:
+async def _ranks(connection: Connection, league: League, reads: int) -> list[Chart]:
     """Read pages and ranks; for each, the longest of a hundred is what counts."""
     ranks = Ranks(Leaderboards())
     random = Random(3)
@@ -119,6 +121,7 @@ async def _ranks(connection: Connection, league: League, reads: int) -> None:
         rating = int(random.gauss(1_000_000, 100_000))
         await ranks.page(connection, GAME, (rating, 20, "p_"), 51)
 
+    medians, slow = [], []
     for name, read in (
         ("rank with neighbours", around), ("the same, among provisional", around_of_kind), ("top page", top),
         ("page behind a cursor", behind),
@@ -126,7 +129,13 @@ async def _ranks(connection: Connection, league: League, reads: int) -> None:
         times = await _timed(read, reads)
         cuts = quantiles(times, n=100)
         print(f"{name:32}{cuts[49]:>9.2f}{cuts[98]:>9.2f}{max(times):>9.2f}")
+        medians.append(Bar(name, [cuts[49]]))
+        slow.append(Bar(name, [cuts[98]]))
     print()
+    return [
+        Chart("ranks and pages, median", "ms", medians),
+        Chart("ranks and pages, 99th percentile", "ms", slow),
+    ]
 
 
 async def _timed(read: Callable[[], Awaitable[None]], reads: int) -> list[float]:
@@ -178,7 +187,7 @@ async def _server_seconds(connection: Connection) -> float:
     return float(times.user + times.system)
 
 
-async def _live(connection: Connection, log: EventLog, league: League, given: argparse.Namespace) -> None:
+async def _live(connection: Connection, log: EventLog, league: League, given: argparse.Namespace) -> Chart:
     """Append finished matches, then see how fast they are folded, rated, written and folded again."""
     heads = await _tell(log, league, given.live, given.rounds)
     boards = Leaderboards()
@@ -190,9 +199,9 @@ async def _live(connection: Connection, log: EventLog, league: League, given: ar
     print(
         f"live: {given.live:,} matches of {events:,} events applied, {written:,} ratings written, {seconds:.1f} s:"
     )
-    busy = process_time() - own + follower.server_seconds
+    busy, rate = process_time() - own + follower.server_seconds, given.live / seconds
     print(
-        f"      {given.live / seconds:,.0f} matches a second through fold, writer, log and fold again; "
+        f"      {rate:,.0f} matches a second through fold, writer, log and fold again; "
         f"{given.live / busy:,.0f} in a second of the processor\n"
     )
     taken = Random(4).sample(sorted(heads), min(given.voids, len(heads)))
@@ -204,6 +213,8 @@ async def _live(connection: Connection, log: EventLog, league: League, given: ar
         seconds = perf_counter() - begun
         print(f"voids: {len(taken):,} matches taken back by {written:,} events in {seconds:.1f} s:")
         print(f"      {written / len(taken):,.1f} events a void, {written / seconds:,.0f} a second\n")
+    live = [Bar("by the clock", [rate]), Bar("by the processor", [given.live / busy])]
+    return Chart("finished matches through fold, writer, log and fold again", "a second", live)
 
 
 async def _tell(log: EventLog, league: League, matches: int, rounds: int) -> dict[str, Head]:
@@ -256,7 +267,7 @@ async def _write_all(connection: Connection, log: EventLog, follower: _Follower,
 # Rebuilds
 
 
-async def _rebuild(connection: Connection, log: EventLog) -> None:
+async def _rebuild(connection: Connection, log: EventLog) -> Chart:
     """Fold the whole log into each projection, from nothing, on one connection: one core at a time is busy.
 
     Seconds of the processor are those of this process and of its server process together. On a machine that does
@@ -264,6 +275,7 @@ async def _rebuild(connection: Connection, log: EventLog) -> None:
     """
     heads = ("events", "a second", "a cpu second", "own", "server")
     print(f"{'rebuilds, pages of ' + format(PAGE, ','):28}" + "".join(f"{head:>13}" for head in heads))
+    bars: list[Bar] = []
     for kind in (_Nothing, *PROJECTIONS):
         projection = kind()
         for table in projection.TABLES:
@@ -275,7 +287,9 @@ async def _rebuild(connection: Connection, log: EventLog) -> None:
             f"{projection.NAME:28}{count:>13,}{count / follower.seconds:>13,.0f}{count / (own + server):>13,.0f}"
             f"{own:>13.2f}{server:>13.2f}"
         )
+        bars.append(Bar(projection.NAME, [count / (own + server)]))
     print(f"\nload {os.getloadavg()[0]:.1f} at the end")
+    return Chart("rebuilds", "events a second of the processor", bars)
 
 
 class _Nothing(Projection):

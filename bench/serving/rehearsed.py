@@ -42,11 +42,26 @@ class Rehearsed(Struct, frozen=True):
 
     Attributes:
         versions: of the match before each request.
+        seats: whose move each request is.
+        messages: the same moves, as they are sent over a WebSocket.
+        tokens: by seat.
     """
 
     match: str
     requests: list[bytes]
     versions: list[int]
+    seats: list[int]
+    messages: list[bytes]
+    tokens: list[str]
+
+
+class _Planned(Struct, frozen=True):
+    """One move of a match that has been worked out."""
+
+    seat: int
+    version: int
+    request: bytes
+    message: bytes
 
 
 class Stage:
@@ -106,9 +121,14 @@ class Stage:
         match_id = await self._begun(game, players, options)
         events = await self._log.read_stream(match_id)
         seed = await self._commitments.seed_of(match_id)
-        worked_out = list(self._worked_out(events, seed, players, chance))
+        planned = list(self._worked_out(events, seed, players, chance))
         return Rehearsed(
-            match_id, [request for _, request in worked_out], [version for version, _ in worked_out]
+            match_id,
+            [one.request for one in planned],
+            [one.version for one in planned],
+            [one.seat for one in planned],
+            [one.message for one in planned],
+            [self._player_tokens[player] for player in players],
         )
 
     async def _begun(self, game: str, players: list[str], options: dict[str, Any]) -> str:
@@ -135,7 +155,7 @@ class Stage:
 
     def _worked_out(
         self, events: list[Recorded], seed: bytes, players: list[str], chance: Random
-    ) -> Iterator[tuple[int, bytes]]:
+    ) -> Iterator[_Planned]:
         match = matches.fold([fact_of(one.event) for one in events], CATALOGUE)
         keys = matches.keys_of(match, seed)
         version = events[-1].event.version
@@ -147,7 +167,14 @@ class Stage:
             if isinstance(advanced, Refusal):
                 raise TypeError(f"{match.rules.name} refuses {move}, which it lists: {advanced}")
             headers = self._headers(self._player_tokens[players[seat]]) | {"If-Match": f'"{version}"'}
-            yield version, post(path, b'{"move":%b}' % _json(move), headers)
+            encoded = _json(move)
+            message = b'{"type":"move","key":"%b","version":%d,"move":%b}'
+            yield _Planned(
+                seat,
+                version,
+                post(path, b'{"move":%b}' % encoded, headers),
+                message % (headers["Idempotency-Key"].encode(), version, encoded),
+            )
             facts, match = advanced
             version += len(facts)
 

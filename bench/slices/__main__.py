@@ -20,6 +20,7 @@ import psutil
 from msgspec import Struct
 
 from bench.machine import machine
+from bench.results import Bar, Chart, keep
 from services.cli.embedded import EmbeddedPostgres
 from services.contracts.envelope import Draft, Head, chain
 from services.contracts.ids import MATCH, make_id
@@ -102,8 +103,9 @@ async def run(url: str, events: int, rounds: int) -> None:
         print(
             f"{'slices':>6} {'a reader':>10} {'its server':>11} {'all readers':>12} {'all servers':>12} {'seen':>10}"
         )
+        costs_by_slices: dict[int, list[list[Cost]]] = {}
         for slices in (1, 2, 4, 8):
-            found: list[list[Cost]] = []
+            found = costs_by_slices[slices] = []
             for _ in range(rounds):
                 await owner.execute("TRUNCATE macao_projections.history, macao_projections.history_seats")
                 found.append([await work_off(database, log, at, slices) for at in range(slices)])
@@ -115,6 +117,22 @@ async def run(url: str, events: int, rounds: int) -> None:
                 flush=True,
             )
     await owner.close()
+    keep("slices", machine("asyncpg"), _charts(costs_by_slices))
+
+
+def _charts(costs_by_slices: dict[int, list[list[Cost]]]) -> list[Chart]:
+    readers = [
+        Bar(f"{slices} slices", [sum(cost.reader for cost in costs) / slices for costs in found])
+        for slices, found in costs_by_slices.items()
+    ]
+    everything = [
+        Bar(f"{slices} slices", [sum(cost.reader + cost.server for cost in costs) for costs in found])
+        for slices, found in costs_by_slices.items()
+    ]
+    return [
+        Chart("one reader of so many", "seconds of the processor", readers),
+        Chart("all readers and their servers", "seconds of the processor", everything),
+    ]
 
 
 def main() -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import random
+import resource
 import socket
+import sys
+import time
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -14,11 +18,18 @@ import httpx
 import pytest
 
 from services.engine.app import service
+from services.lobby.app import service as lobby
+from services.projections.app import service as projections
+from services.web.app import service as web
 from tests.http.serving import Served, served, stream_of
+from tests.support.tree import ROOT
 
 pytestmark = pytest.mark.slow
 
-GARBAGE: Final = 300
+GARBAGE: Final = int(os.environ.get("MACAO_GARBAGE", "200"))
+"""Pieces of it for each of the services."""
+IDLE: Final = int(os.environ.get("MACAO_IDLE_STREAMS", "500"))
+"""Streams that have nothing to tell for most of the time."""
 MATCH: Final = "m_01KB9YABCDEFGHJKMNPQRSTVWX"
 POST: Final = f"POST /v1/matches/{MATCH}/moves HTTP/1.1\r\nHost: x\r\n".encode()
 BUFFER_BYTES_MAX: Final = 256 * 1024
@@ -71,14 +82,20 @@ async def throw(port: int, sent: bytes) -> bytes:
     return answer
 
 
-async def test_garbage_gets_no_500_and_disturbs_nobody(engine: Served) -> None:
+@pytest.mark.parametrize(
+    "services",
+    [[service], [lobby], [projections], [service, lobby, projections, web]],
+    ids=["engine", "lobby", "projections", "all"],
+)
+async def test_garbage_gets_no_500_and_disturbs_nobody(database: str, services: list[Any]) -> None:
     chance = random.Random("garbage")
     statuses: set[bytes] = set()
-    for _ in range(GARBAGE // 20):
-        answers = await asyncio.gather(*(throw(engine.port, garbage(chance)) for _ in range(20)))
-        statuses |= {answer.split(b" ", 2)[1] for answer in answers if answer.startswith(b"HTTP/1.1 ")}
-        async with httpx.AsyncClient(base_url=engine.url, timeout=10) as client:
-            assert (await client.get("/health/ready")).status_code == 200
+    async with served(database, services) as running:
+        for _ in range(GARBAGE // 20):
+            answers = await asyncio.gather(*(throw(running.port, garbage(chance)) for _ in range(20)))
+            statuses |= {answer.split(b" ", 2)[1] for answer in answers if answer.startswith(b"HTTP/1.1 ")}
+            async with httpx.AsyncClient(base_url=running.url, timeout=10) as client:
+                assert (await client.get("/health/ready")).status_code == 200
     assert statuses
     assert not {status for status in statuses if status >= b"500"}, statuses
 
@@ -159,3 +176,49 @@ def read_until(client: socket.socket, version: int) -> bool:
     events = ids[1:]
     assert json.loads(text.split(b"data: ", 1)[1].split(b"\n", 1)[0])["version"] == ids[0]
     return events == list(range(ids[0] + 1, version + 1))
+
+
+def allow_descriptors(wanted: int) -> None:
+    """Raise the number of descriptors that this process may have; skip the test where that is not allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+        except (ValueError, OSError):
+            pytest.skip(f"{wanted} descriptors are needed, {hard} are allowed")
+
+
+async def test_many_idle_streams_leave_room_for_moves_and_all_hear_of_them(database: str) -> None:
+    allow_descriptors(IDLE + 500)
+    async with (
+        served(database, [service], streams_per_address=IDLE + 10) as running,
+        httpx.AsyncClient(base_url=running.url, timeout=30) as client,
+    ):
+        player = Player(running, client)
+        match = await player.start()
+        path = f"/v1/matches/{match}/stream"
+        clients = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.faults.idle_clients", str(running.port), path, str(IDLE),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=ROOT,
+        )  # fmt: skip
+        assert clients.stdin is not None
+        assert clients.stdout is not None
+        assert await clients.stdout.readline() == b"open\n"
+        view = (await client.get(f"/v1/matches/{match}")).json()
+        begun = time.monotonic()
+        moved = await player.post(
+            f"p_{view['turn']}", f"/v1/matches/{match}/moves", {"move": {"type": "roll"}},
+            **{"If-Match": f'"{view["version"]}"'},
+        )  # fmt: skip
+        answered = time.monotonic() - begun
+        clients.stdin.write(b"%d\n" % moved["version"])
+        assert await clients.stdout.readline() == b"heard\n"
+        heard = time.monotonic() - begun
+        print(  # noqa: T201 - for docs/faults.md: pytest -s shows it
+            f"{IDLE} idle streams: a move answered after {answered:.2f} s, heard by all after {heard:.2f} s"
+        )
+        assert await clients.wait() == 0
+        async with asyncio.timeout(30):
+            while len(running.server.server_state.connections) > 2:
+                await asyncio.sleep(0.05)
+        assert (await client.get("/health/ready")).status_code == 200

@@ -15,7 +15,7 @@ HELP: Final = "measure something; everything after its name goes to it (`macao b
 PASSES_ON: Final = True
 
 BENCHES: Final = {
-    "append": "events a second into the log, beside plain INSERTs and pgbench",
+    "append": "events a second into the log, beside plain INSERTs and other event stores; replay",
     "audit": "records and the whole log audited, a second",
     "bots": "how well the bots play, and how long they think",
     "growth": "the latency of a move as the log grows",

@@ -95,7 +95,7 @@ def decode(kind: str, schema: int, body: bytes) -> Fact:
         raise UndecodableEventError(f"there is no event type {kind!r}: is this service older than its log?")
     try:
         fact = cast("Fact", _decode(body)) if schema == struct.SCHEMA else _upcast(struct, kind, schema, body)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise UndecodableEventError(f"{kind} (schema {schema}) cannot be read: {error}") from error
     if type(fact) is not struct:
         raise UndecodableEventError(f"an event of type {kind} has the body of another type")

@@ -38,10 +38,12 @@ def read_facts(entries: Iterable[Entry], ledger: Ledger) -> list[Told]:
             continue
         try:
             fact = fact_of(event)
-        except (UndecodableEventError, RecursionError) as error:
+            # Parts that no event has were only skipped until now, and may hold what is no number.
+            wide = _LONG_NUMBER.search(event.whole) and _is_wide(msgspec.json.decode(event.whole))
+        except (UndecodableEventError, msgspec.MsgspecError, RecursionError) as error:
             ledger.add("form", entry.line, event.version, str(error))
             continue
-        if _LONG_NUMBER.search(event.whole) and _is_wide(msgspec.json.decode(event.whole)):
+        if wide:
             ledger.add(
                 "form",
                 entry.line,
