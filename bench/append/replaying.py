@@ -34,7 +34,8 @@ AT_A_TIME: Final = 64
 SEED_STEP: Final = 1_000_000
 
 BY_STREAM, IN_PAGES = "by stream", "in pages"
-BARE, DECODED, REPLAYED = "rows and decoder alone", "read and decoded by us", "replayed"
+BARE, DECODED = "rows and decoder alone", "read and decoded by us"
+REPLAYED, AHEAD = "replayed", "replayed, reading ahead"
 
 _BY_STREAM: Final = (
     f"SELECT {codec.EVENT_COLUMNS} FROM macao_log.events WHERE stream = $1 AND version > $2 "
@@ -60,6 +61,7 @@ class Read(Struct, frozen=True):
     a_busy_second: float
 
 
+Pages = AsyncIterator[list[Recorded]]
 Reading = Callable[[], Awaitable[int]]
 Reads = dict[tuple[str, str], list[Read]]
 
@@ -128,9 +130,11 @@ class _Reader:
             (BY_STREAM, BARE): self.bare_streams,
             (BY_STREAM, DECODED): self.decoded_streams,
             (BY_STREAM, REPLAYED): self.replayed_streams,
+            (BY_STREAM, AHEAD): self.replayed_streams_ahead,
             (IN_PAGES, BARE): self.bare_pages,
             (IN_PAGES, DECODED): self.decoded_pages,
             (IN_PAGES, REPLAYED): self.replayed_pages,
+            (IN_PAGES, AHEAD): self.replayed_pages_ahead,
         }
 
     async def bare_streams(self) -> int:
@@ -176,22 +180,35 @@ class _Reader:
 
     async def replayed_streams(self) -> int:
         """Replay one match after another."""
-        count = 0
-        for stream in self._streams:
-            match: matches.Match | None = None
-            async for page in self._stream(stream):
-                for one in page:
-                    match = _after(match, one)
-                count += len(page)
-            assert match is not None
-            assert match.over
-        return count
+        return await self._one_by_one(self._all_streams())
+
+    async def replayed_streams_ahead(self) -> int:
+        """The same, with the next page asked for before this one is folded."""
+        return await self._one_by_one(_ahead(self._all_streams()))
 
     async def replayed_pages(self) -> int:
         """Replay all matches, side by side as they stand in the log."""
+        return await self._side_by_side(self._pages())
+
+    async def replayed_pages_ahead(self) -> int:
+        """The same, with the next page asked for before this one is folded."""
+        return await self._side_by_side(_ahead(self._pages()))
+
+    async def _one_by_one(self, pages: Pages) -> int:
+        count = over = 0
+        match: matches.Match | None = None
+        async for page in pages:
+            for one in page:
+                match = _after(None if one.event.version == 1 else match, one)
+            assert match is not None
+            count, over = count + len(page), over + match.over
+        assert over >= len(self._streams)
+        return count
+
+    async def _side_by_side(self, pages: Pages) -> int:
         count = 0
         live: dict[str, matches.Match] = {}
-        async for page in self._pages():
+        async for page in pages:
             for one in page:
                 stream = one.event.stream
                 live[stream] = _after(live.get(stream), one)
@@ -199,7 +216,12 @@ class _Reader:
         assert all(live[stream].over for stream in self._streams)
         return count
 
-    async def _stream(self, stream: str) -> AsyncIterator[list[Recorded]]:
+    async def _all_streams(self) -> Pages:
+        for stream in self._streams:
+            async for page in self._stream(stream):
+                yield page
+
+    async def _stream(self, stream: str) -> Pages:
         after = 0
         while page := await self._log.read_stream(stream, after, PAGE, connection=self._connection):
             yield page
@@ -207,11 +229,24 @@ class _Reader:
             if len(page) < PAGE:
                 return
 
-    async def _pages(self) -> AsyncIterator[list[Recorded]]:
+    async def _pages(self) -> Pages:
         after = 0
         while page := await self._log.read_all(after, PAGE, connection=self._connection):
             yield page
             after = page[-1].position
+
+
+async def _ahead(pages: Pages) -> Pages:
+    """Yield the same pages, each while the next one is on its way: the server works while this process folds."""
+
+    async def following() -> list[Recorded] | None:
+        return await anext(pages, None)
+
+    coming = asyncio.create_task(following())
+    while (page := await coming) is not None:
+        coming = asyncio.create_task(following())
+        await asyncio.sleep(0)  # the question goes out first
+        yield page
 
 
 def _after(match: matches.Match | None, one: Recorded) -> matches.Match:
