@@ -51,7 +51,7 @@ def said(
     """Run a program to its end, and return what it wrote.
 
     Raises:
-        NotToBeHadError: it does not start, fails, or takes too long; with the last line of its complaints.
+        NotToBeHadError: it does not start, fails, or takes too long; with the first of its complaints.
     """
     try:
         done = subprocess.run(
@@ -62,5 +62,6 @@ def said(
         raise NotToBeHadError(f"{Path(command[0]).name}: {error}") from error
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise NotToBeHadError(lines[-1])
+        telling = [line for line in lines if "error" in line.lower()]
+        raise NotToBeHadError((telling or lines[-1:])[0])
     return done.stdout

@@ -72,7 +72,6 @@ def _node(given: argparse.Namespace) -> Node | None:
     try:
         return installed(PROJECT)
     except NotToBeHadError as error:
-        print(f"boardgame.io and Colyseus are left out: {error}", file=sys.stderr)
         print(f"boardgame.io and Colyseus are left out: {error}")
         return None
 
@@ -113,6 +112,21 @@ async def _measured(ready: Servers, given: argparse.Namespace, node: Node | None
     return figures
 
 
+def _rivals(
+    stack: ExitStack, ready: Servers, given: argparse.Namespace, node: Node | None
+) -> dict[str, Process]:
+    """Start the other servers; one that does not start is left out."""
+    started: dict[str, Process] = {}
+    if node is None:
+        return started
+    for kind in given.rivals:
+        try:
+            started[kind] = stack.enter_context(rival(ready, kind, node))
+        except RuntimeError as error:
+            print(f"{RIVALS[kind]} is left out: {error}")
+    return started
+
+
 def _floor(ready: Servers, kind: str) -> AbstractContextManager[Process]:
     port = free_port()
     command = [sys.executable, "-P", "-m", "bench.move.floor", str(port), kind]
@@ -122,7 +136,7 @@ def _floor(ready: Servers, kind: str) -> AbstractContextManager[Process]:
 def _print(figures: Figures, given: argparse.Namespace) -> None:
     print(f"load average {os.getloadavg()[0]:.1f}; medians of {given.rounds} rounds of {given.moves} moves\n")
     columns = (("clients", 8), ("a second", 10), ("lowest", 8), ("highest", 8), ("p50 ms", 8), ("p99 ms", 8),
-               ("own us", 8), ("PG us", 8), ("to floor", 9), ("p50 to floor", 13))  # fmt: skip
+               ("own us", 8), ("PG us", 8), ("driver us", 11), ("to floor", 9), ("p50 to floor", 13))  # fmt: skip
     print(f"{'':44}" + "".join(f"{name:>{width}}" for name, width in columns))
     for clients in given.clients:
         base = figures.get(("pool", clients), [])
@@ -140,6 +154,7 @@ def _print(figures: Figures, given: argparse.Namespace) -> None:
                 f"{median(map(_median_ms, paces)):>8.2f}", f"{median(p.percentile_ms(0.99) for p in paces):>8.2f}",
                 f"{median(map(_own_us, paces)):>8.0f}",
                 f"{median(1e6 * p.server_seconds / p.answered for p in paces):>8.0f}",
+                f"{median(1e6 * p.driver_seconds / p.answered for p in paces):>11.0f}",
                 f"{median(ratios) if ratios else 0:>9.2f}", f"{median(medians) if medians else 0:>13.2f}",
             )  # fmt: skip
             print(f"{TITLES.get(name, name):44}" + "".join(cells))

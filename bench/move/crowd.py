@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Final
 
 from msgspec import Struct
@@ -28,6 +28,7 @@ class Pace(Struct, frozen=True):
         latencies_seconds: of each, in no particular order.
         own_seconds: the processor's, of the process that answered.
         server_seconds: the processor's, of PostgreSQL.
+        driver_seconds: the processor's, of the clients, which are this process.
     """
 
     answered: int
@@ -35,6 +36,7 @@ class Pace(Struct, frozen=True):
     latencies_seconds: list[float]
     own_seconds: float
     server_seconds: float
+    driver_seconds: float
 
     def percentile_ms(self, share: float) -> float:
         """Return the latency below which so large a share lies."""
@@ -118,7 +120,7 @@ async def paced(process: Process, postgres_pid: int | None, movers: Sequence[Mov
         for move in movers:  # what is slow the first time
             await move()
         own, server = processor_seconds(process.pid), processor_seconds(postgres_pid, children=True)
-        begun = perf_counter()
+        begun, driver = perf_counter(), process_time()
         async with asyncio.TaskGroup() as group:
             for move in movers:
                 group.create_task(play(move))
@@ -128,4 +130,5 @@ async def paced(process: Process, postgres_pid: int | None, movers: Sequence[Mov
             latencies,
             processor_seconds(process.pid) - own,
             processor_seconds(postgres_pid, children=True) - server,
+            process_time() - driver,
         )
