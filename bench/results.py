@@ -6,8 +6,11 @@ a bench that is run by itself only prints.
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import sys
+import textwrap
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +24,8 @@ VARIABLE: Final = "MACAO_BENCH_RESULTS"
 BAR_INCHES: Final = 0.28
 CHART_INCHES: Final = 1.1
 WIDTH_INCHES: Final = 9.0
+TITLE_CHARACTERS: Final = 130
+WHOLE_FROM: Final = 1_000
 
 
 class Bar(Struct, frozen=True):
@@ -113,6 +118,7 @@ def draw(result: Result, path: Path) -> None:
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = result.name  # the same figures give the same file
     matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text, and the file small
+    matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]
     pyplot: Any = import_module("matplotlib.pyplot")
     heights = [CHART_INCHES + BAR_INCHES * len(chart.bars) for chart in result.charts]
     heights += [3.0] * len(result.graphs)
@@ -130,9 +136,18 @@ def draw(result: Result, path: Path) -> None:
             at.plot([x for x, _ in line.points], [y for _, y in line.points], label=line.label)
         at.set(title=graph.title, xlabel=graph.x_unit, ylabel=graph.unit, ylim=(0, None))
         at.legend(fontsize="small")
-    figure.suptitle(f"{result.name}, {result.at}\n{result.machine}, load {result.load_average}", fontsize=7)
-    figure.savefig(path, metadata={"Date": None})
+    where = textwrap.fill(f"{result.machine}, load {result.load_average}", TITLE_CHARACTERS)
+    figure.suptitle(f"{result.name}, {result.at}\n{where}", fontsize=7)
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
     pyplot.close(figure)
+    path.write_text(_slim(drawn.getvalue()), "utf-8")
+
+
+def _slim(svg: str) -> str:
+    """Return the same picture in half as many bytes: nobody sees a hundredth of a point, or an indented line."""
+    shorter = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), svg)
+    return re.sub(r"\n\s*", "\n", shorter)
 
 
 def _draw_chart(chart: Chart, at: Any) -> None:
@@ -142,7 +157,12 @@ def _draw_chart(chart: Chart, at: Any) -> None:
     drawn = at.barh(
         [bar.label for bar in chart.bars], middles, xerr=[below, above], capsize=3, color="#7a9cc6"
     )
-    at.bar_label(drawn, [f"{middle:,.4g}" for middle in middles], padding=6, fontsize="small")
+    at.bar_label(
+        drawn,
+        [f"{middle:,.0f}" if middle >= WHOLE_FROM else f"{middle:.3g}" for middle in middles],
+        padding=6,
+        fontsize="small",
+    )
     at.invert_yaxis()
     at.margins(x=0.15)
     at.set(title=chart.title, xlabel=chart.unit)
