@@ -15,7 +15,8 @@ import argparse
 import gc
 import os
 import tempfile
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -94,20 +95,20 @@ async def _run(url: str, given: argparse.Namespace) -> None:
     charts = _charts(figures, given.callers, "")
     slow: Figures = {}
     if given.slow_callers:
-        slow_url = await _another(url, "bench_slow", SLOW_COMMIT_MICROSECONDS)
-        await _prepare(slow_url, prepared)
-        slow = await _measured(slow_url, contenders, given.slow_callers, given)
+        async with _another(url, "bench_slow", SLOW_COMMIT_MICROSECONDS) as slow_url:
+            await _prepare(slow_url, prepared)
+            slow = await _measured(slow_url, contenders, given.slow_callers, given)
         print(f"\ncommits of {SLOW_COMMIT_MICROSECONDS / 1000:g} ms\n")
         _print(slow, given.slow_callers)
         charts += _charts(slow, given.slow_callers, ", commits of 5 ms")
     print()
     _print_ratios(figures, slow)
     if given.replayed:
-        replay_url = await _another(url, "bench_replayed", 0)
-        await migrate(replay_url)
-        gc.freeze()  # as the service has it
-        gc.set_threshold(*COLLECT_EVERY)
-        reads = await replayed(replay_url, given.replayed, given.rounds)
+        async with _another(url, "bench_replayed", 0) as replay_url:
+            await migrate(replay_url)
+            gc.freeze()  # as the service has it
+            gc.set_threshold(*COLLECT_EVERY)
+            reads = await replayed(replay_url, given.replayed, given.rounds)
         _print_reads(reads, given)
         charts += _charts_of_reads(reads)
     keep("append", where, charts)
@@ -142,16 +143,20 @@ async def _prepare(url: str, prepared: list[Eventsourcing | MessageDb]) -> None:
         await one.prepare(url)
 
 
-async def _another(url: str, name: str, commit_microseconds: int) -> str:
-    """Make a database anew on the same server, with commits that take so much longer, and return its URL."""
+@asynccontextmanager
+async def _another(url: str, name: str, commit_microseconds: int) -> AsyncIterator[str]:
+    """Make a database on the same server, with commits that take so much longer; drop it in the end."""
+    name = f"{name}_{os.getpid()}"
     connection: asyncpg.Connection[Any] = await asyncpg.connect(url)
-    await connection.execute(f"DROP DATABASE IF EXISTS {name}")
     await connection.execute(f"CREATE DATABASE {name}")
-    if commit_microseconds:
-        await connection.execute(f"ALTER DATABASE {name} SET commit_delay = {commit_microseconds}")
-        await connection.execute(f"ALTER DATABASE {name} SET commit_siblings = 0")
-    await connection.close()
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    try:
+        if commit_microseconds:
+            await connection.execute(f"ALTER DATABASE {name} SET commit_delay = {commit_microseconds}")
+            await connection.execute(f"ALTER DATABASE {name} SET commit_siblings = 0")
+        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    finally:
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        await connection.close()
 
 
 async def _shown(url: str, setting: str) -> str:
