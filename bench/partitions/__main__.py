@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import asyncpg
 from msgspec import Struct
@@ -55,6 +55,9 @@ WHERE oid = $1::text::regclass OR oid IN (SELECT inhrelid FROM pg_inherits WHERE
 WRITERS: Final = (
     f"SELECT * FROM macao_log.append_many({', '.join(f'${n}' for n in range(1, codec.ARGUMENTS + 1))})"
 )
+
+
+T = TypeVar("T")
 
 
 class Shape(Struct, frozen=True):
@@ -135,8 +138,8 @@ async def _write(connection: Any, shapes: Sequence[Shape], events: int) -> dict[
     for shape in shapes:
         await _make(connection, shape, events)
     times: dict[str, list[float]] = {shape.table: [] for shape in shapes}
-    for batch in _batches(events):
-        for shape in shapes:
+    for turn, batch in enumerate(_batches(events)):
+        for shape in _turned(shapes, turn):
             times[shape.table].append(await _ms(connection, INSERT.format(table=shape.table), *batch))
     for shape in shapes:
         await connection.execute(f"VACUUM ANALYZE {shape.table}")
@@ -151,10 +154,10 @@ async def _read(
         what: {shape.table: [] for shape in shapes} for what in ("a stream", "its end", "page", "tail")
     }
     random = Random(1)
-    for _ in range(reads):
+    for turn in range(reads):
         stream = _stream(random.randrange(events // STREAM_EVENTS))
         after = random.randrange(max(1, events - PAGE))
-        for shape in shapes:
+        for shape in _turned(shapes, turn):
             table = shape.table
             for what, sql, values in (
                 ("a stream", STREAM, (stream, 0)),
@@ -241,7 +244,8 @@ async def _logs(url: str, counts: Sequence[int], batches: int) -> dict[int, list
     times: dict[int, list[float]] = {count: [] for count in counts}
     for batch in range(batches):
         arguments = codec.to_arguments(_appends(batch))
-        for count, connection in connections.items():
+        for count in _turned(counts, batch):
+            connection = connections[count]
             times[count].append(await _ms(connection, WRITERS, *arguments))
     for connection in connections.values():
         await connection.close()
@@ -276,6 +280,12 @@ def _batches(events: int) -> Iterator[list[list[Any]]]:
             [os.urandom(32) for _ in batch],
             [os.urandom(BODY_BYTES) for _ in batch],
         ]
+
+
+def _turned(contenders: Sequence[T], turn: int) -> list[T]:
+    """Have another begin each time: the first finds the machine as it was left by something else."""
+    first = turn % len(contenders)
+    return [*contenders[first:], *contenders[:first]]
 
 
 def _stream(number: int) -> str:

@@ -15,6 +15,7 @@ from tests.logs.conftest import spread, stream_in, write
 from tests.partitions.conftest import COUNT
 from tests.privacy.test_doctor import looked_after
 from tests.store.writers import Stream
+from tests.support.databases import PARTITIONS
 
 BROKEN: dict[str, tuple[str, str, str]] = {
     "a partition was taken out": (
@@ -64,6 +65,16 @@ async def test_what_is_broken_in_a_partition_is_named(database: str, log: EventL
             await transaction.rollback()
             assert {one.level for one in findings} == {"failure"}, (name, findings)
             assert any(said in one.said and advice in one.advice for one in findings), (name, findings)
+
+
+async def test_room_for_the_locks_on_many_partitions(databases: Any):
+    async with databases.fresh(64 if PARTITIONS is None else None) as url, looked_after(url) as patient:
+        room = int(await patient.value("SELECT current_setting('max_locks_per_transaction')"))
+        (finding,) = await partitions(patient)
+        if 2 * (PARTITIONS or 64) > room:
+            assert (finding.level, "max_locks_per_transaction = 128" in finding.advice) == ("warning", True)
+        else:
+            assert finding.level == "ok"
 
 
 async def test_a_log_in_one_table_has_none(databases: Any):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from services.cli.doctor.finding import Finding, failure, well
+from services.cli.doctor.finding import Finding, failure, warning, well
 from services.cli.doctor.patient import Patient
 from services.runtime.log import EventLog
 from services.runtime.migrate import APPLICATION_ROLE
@@ -96,6 +96,7 @@ async def _partitions(connection: Any, log: EventLog) -> list[Finding]:
             )
             for held in part.held
         ]  # fmt: skip
+    findings += await _room_for_locks(connection, table, len(parts))
     keyless = [part.name for part in parts if not part.keyed]
     if keyless:
         findings.append(
@@ -105,6 +106,19 @@ async def _partitions(connection: Any, log: EventLog) -> list[Finding]:
             )
         )  # fmt: skip
     return findings or [well("partitions", f"all {len(parts)} of {table} are there, and closed")]
+
+
+async def _room_for_locks(connection: Any, table: str, parts: int) -> list[Finding]:
+    """See to it that the server has room for the locks of who reads by position: each partition, and an index of it."""
+    room = int(await connection.fetchval("SELECT current_setting('max_locks_per_transaction')"))
+    if 2 * parts <= room:
+        return []
+    return [
+        warning(
+            "partitions", f"{parts} of {table} are more than max_locks_per_transaction = {room} has room for",
+            f"ALTER SYSTEM SET max_locks_per_transaction = {2 * parts}; and restart PostgreSQL, standbys first.",
+        )
+    ]  # fmt: skip
 
 
 def _complete(log: EventLog, parts: list[Part]) -> list[Finding]:
