@@ -266,13 +266,15 @@ async def test_a_move_that_makes_no_sense_is_told_why(site: Site, databases: Dat
 
 
 def test_the_lock_that_stops_appends_to_the_main_log_is_the_one_that_they_take():
-    text = next(
+    texts = [
         script.text
         for source in installed_sources()
         for script in source.scripts
-        if script.name == "append_many"
-    )
-    assert f"pg_advisory_xact_lock({LOCK}, 'macao_log.events'::regclass" in text
+        if script.name in {"append_many", "refuse_misnumbered"}
+    ]
+    assert len(texts) == 2
+    for text in texts:
+        assert f"pg_advisory_xact_lock({LOCK}, 'macao_log.events'::regclass" in text
 
 
 def test_the_sql_of_a_log_names_no_schema_but_its_own():

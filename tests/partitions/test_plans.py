@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import asyncpg
-import pytest
+import pytest_asyncio
 
+from services.runtime.database import Database
 from services.runtime.log import EventLog
 from services.runtime.tree.store import TreeStore
 from tests.partitions.conftest import COUNT
+from tests.store.writers import settings_for
+from tests.support.databases import Databases
 
 Owner = asyncpg.Connection
 
@@ -29,26 +33,38 @@ FROM generate_series(1, {EVENTS}) AS n
 class Plans:
     """Plans as a process with prepared statements comes to have them: at first for the values, later for any."""
 
-    def __init__(self, owner: Owner[Any]) -> None:
-        self._owner = owner
+    def __init__(self, owner: Owner[Any], log: EventLog) -> None:
+        self.owner = owner
+        self.log = log
+        self.tree = TreeStore(log.name, log.schema)
 
-    async def of(self, sql: str, *values: str) -> list[str]:
+    async def of(self, sql: str, *values: str, settings: Sequence[str] = ()) -> list[str]:
         found = []
+        await self.owner.execute("RESET ALL")
+        for setting in settings:
+            await self.owner.execute(f"SET {setting}")
         for mode in ("force_custom_plan", "force_generic_plan"):
-            await self._owner.execute(f"SET plan_cache_mode = {mode}")
-            await self._owner.execute(f"PREPARE asked AS {sql}")
+            await self.owner.execute(f"SET plan_cache_mode = {mode}")
+            await self.owner.execute(f"PREPARE asked AS {sql}")
             given = f"({', '.join(values)})" if values else ""
-            rows = await self._owner.fetch(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE asked{given}")
-            await self._owner.execute("DEALLOCATE asked")
+            rows = await self.owner.fetch(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE asked{given}")
+            await self.owner.execute("DEALLOCATE asked")
             found.append("\n".join(row[0] for row in rows))
         return found
 
 
-@pytest.fixture
-async def plans(owner: Owner[Any]) -> Plans:
-    await owner.execute(FILL)
-    await owner.execute("VACUUM ANALYZE macao_log.events")
-    return Plans(owner)
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def plans(databases: Databases) -> AsyncIterator[Plans]:
+    async with databases.fresh(COUNT) as url:
+        owner = await asyncpg.connect(url)
+        try:
+            await owner.execute(FILL)
+            for number in range(COUNT):  # as the server does it by itself: partition by partition
+                await owner.execute(f"VACUUM ANALYZE macao_log.events_{number:03}")
+            async with Database(settings_for(url)) as opened:
+                yield Plans(owner, EventLog(opened))
+        finally:
+            await owner.close()
 
 
 def partitions_in(plan: str) -> set[str]:
@@ -56,11 +72,11 @@ def partitions_in(plan: str) -> set[str]:
     return set(re.findall(r" on (events_\d{3})\b", plan))
 
 
-async def test_a_stream_is_read_in_its_partition_alone(plans: Plans, log: EventLog, owner: Owner[Any]):
-    lives = await owner.fetchval(
+async def test_a_stream_is_read_in_its_partition_alone(plans: Plans):
+    lives = await plans.owner.fetchval(
         "SELECT tableoid::regclass::text FROM macao_log.events WHERE stream = $1", STREAM
     )
-    tree = TreeStore(log.name, log.schema)
+    log, tree = plans.log, plans.tree
     for sql, *values in (
         (log._stream_sql, f"'{STREAM}'", "0", "1000"),  # all of it
         (log._stream_sql, f"'{STREAM}'", "38", "100"),  # its end
@@ -71,8 +87,8 @@ async def test_a_stream_is_read_in_its_partition_alone(plans: Plans, log: EventL
             assert "Seq Scan" not in plan, plan
 
 
-async def test_pages_of_the_order_are_merged_from_the_indexes(plans: Plans, log: EventLog):
-    tree = TreeStore(log.name, log.schema)
+async def test_pages_of_the_order_are_merged_from_the_indexes(plans: Plans):
+    log, tree = plans.log, plans.tree
     for sql, *values in (
         (log._all_sql, str(EVENTS // 2), "1000"),
         (log._between_sql, "1000", "2000", "5000"),
@@ -91,15 +107,15 @@ async def test_pages_of_the_order_are_merged_from_the_indexes(plans: Plans, log:
             assert len(partitions_in(plan)) == COUNT
 
 
-async def test_one_event_is_found_by_its_position(plans: Plans, log: EventLog):
-    for plan in await plans.of(log._hash_sql, "777"):
+async def test_one_event_is_found_by_its_position(plans: Plans):
+    for plan in await plans.of(plans.log._hash_sql, "777"):
         assert plan.count("Index Scan") == COUNT
         assert "Seq Scan" not in plan
 
 
-async def test_what_looks_at_the_numbering_goes_by_the_indexes(plans: Plans, owner: Owner[Any]):
+async def test_what_looks_at_the_numbering_goes_by_the_indexes(plans: Plans):
     """The statement inside the trigger; it is run with every append, with the settings that its function has."""
-    body = await owner.fetchval(
+    body = await plans.owner.fetchval(
         "SELECT prosrc FROM pg_proc WHERE oid = 'macao_log.refuse_misnumbered'::regproc"
     )
     (statement,) = re.findall(r"SELECT count\(\*\) FILTER.*?;", body, re.DOTALL)
@@ -108,13 +124,12 @@ async def test_what_looks_at_the_numbering_goes_by_the_indexes(plans: Plans, own
         .replace("first", "$1::bigint")
         .replace("written", "$2::bigint")
     )
-    for setting in await owner.fetchval(
+    given = await plans.owner.fetchval(
         "SELECT proconfig FROM pg_proc WHERE oid = 'macao_log.refuse_misnumbered'::regproc"
-    ):
-        name, _, value = setting.partition("=")
-        if name.startswith("enable_"):
-            await owner.execute(f"SET {name} = {value}")
-    for plan in await plans.of(sql, str(EVENTS), "1"):
+    )
+    settings = [setting for setting in given if setting.startswith("enable_")]
+    assert len(settings) == 2
+    for plan in await plans.of(sql, str(EVENTS), "1", settings=settings):
         assert "Merge Append" in plan, plan
         assert plan.count("Index Only Scan") == COUNT, plan
         assert "Sort  " not in plan

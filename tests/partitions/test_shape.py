@@ -18,7 +18,8 @@ from services.runtime.logs.adding import LogsError, Sites, add_log, cut
 from services.runtime.migrate import migrate
 from tests.logs.conftest import spread, stream_in, write
 from tests.partitions.conftest import COUNT
-from tests.store.writers import Stream
+from tests.store.test_migrate import login
+from tests.store.writers import Stream, append_raw, settings_for
 from tests.support.databases import PARTITIONS, Databases
 
 Owner = asyncpg.Connection
@@ -81,6 +82,7 @@ async def test_every_partition_has_its_triggers_keys_rights_and_comment(owner: O
         assert "never by this name" in told
 
 
+FORGET = "DELETE FROM macao_log.events"
 DIRECT = (
     "INSERT INTO {part} SELECT * FROM macao_log.events",
     "INSERT INTO {part} SELECT * FROM macao_log.events WHERE false",
@@ -159,6 +161,57 @@ async def test_a_log_that_is_open_is_cut_under_its_writers(empty: str):
         for _ in range(8):
             await write(log, stream)
         assert [one.position for one in await log.read_all(0)] == list(range(1, 9))
+
+
+async def test_a_first_append_that_waits_for_the_cut_goes_into_the_partitions(empty: str):
+    await migrate(empty)
+    cutter, writer, another = [await asyncpg.connect(empty) for _ in range(3)]
+    try:
+        await append_raw(writer, [Stream().next()])
+        await cutter.execute(
+            f"ALTER TABLE macao_log.events DISABLE TRIGGER append_only; {FORGET}"
+        )  # plans stay
+        transaction = cutter.transaction()
+        await transaction.start()
+        await partition(cutter, "macao_log", 4)
+        streams = [Stream() for _ in range(2)]
+        waiting = [
+            asyncio.create_task(append_raw(one, [stream.next(b"{}", b"{}")]))
+            for one, stream in zip((writer, another), streams, strict=True)
+        ]
+        await asyncio.sleep(0.3)
+        assert not any(task.done() for task in waiting)
+        await transaction.commit()
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+        # Who waited may have numbered before the other came: then one is refused, and writers send it again.
+        went = [one for one in answers if not isinstance(one, BaseException)]
+        assert all(isinstance(one, asyncpg.PostgresError) for one in answers if one not in went), answers
+        assert went
+        there = await cutter.fetch("SELECT position FROM macao_log.events ORDER BY position")
+        assert [row[0] for row in there] == list(range(1, 2 * len(went) + 1))
+        assert await partitions_of(cutter, "macao_log") == 4
+    finally:
+        for one in (cutter, writer, another):
+            await one.close()
+
+
+async def test_a_login_that_owns_the_database_is_enough(empty: str):
+    """As managed databases give one: no superuser."""
+    async with login(empty, "macao_test_cuts") as (url, admin):
+        await admin.execute("GRANT macao_app TO macao_test_cuts")
+        await migrate(url)
+        assert await cut(url, DEFAULT_LOG, 4)
+        async with Database(settings_for(url)) as opened, EventLog(opened) as log:
+            assert await opened.pool.fetchval("SELECT current_user") == "macao_app"
+            await write(log, Stream(), b"{}", b"{}")
+            assert len(await log.read_all(0)) == 2
+        owner = await asyncpg.connect(url)
+        try:
+            for statement in DIRECT:
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    await owner.execute(statement.format(part="macao_log.events_001"))
+        finally:
+            await owner.close()
 
 
 async def test_at_the_keyboard(

@@ -14,7 +14,7 @@ from services.runtime.log import EventLog
 from tests.store.writers import settings_for
 from tests.support.databases import PARTITIONS
 
-IN_BOTH_SHAPES = {"test_append", "test_coalescer", "test_order", "test_unchangeable"}
+IN_BOTH_SHAPES = {"test_append", "test_order", "test_unchangeable"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
