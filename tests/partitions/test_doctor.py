@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
+
+import asyncpg
 
 from services.cli.auditing.findings import LogFinding, Report
 from services.cli.auditing.log_audit import audit_log
@@ -13,6 +16,7 @@ from services.runtime.log import EventLog
 from services.runtime.logs.adding import Sites, add_log
 from tests.logs.conftest import spread, stream_in, write
 from tests.partitions.conftest import COUNT
+from tests.partitions.test_numbering import AGAIN
 from tests.privacy.test_doctor import looked_after
 from tests.store.writers import Stream
 from tests.support.databases import PARTITIONS
@@ -101,6 +105,27 @@ async def test_partitions_of_other_logs_are_looked_at_where_they_live(databases:
             findings = {one.subject: one for one in await partitions(patient)}
             assert findings["partitions"].level == "ok"
             assert "a part of macao_log_north.events was taken out" in findings["partitions of north"].said
+
+
+async def test_a_position_that_stands_twice_is_found(database: str, log: EventLog, owner: Any):
+    """Who takes the trigger away can write one; the doctor and the audit see it."""
+    for _ in range(5):
+        await log.append(Stream().next())
+    await owner.execute("ALTER TABLE macao_log.events DISABLE TRIGGER numbered")
+    for number in range(64):  # each partition has a key of its own
+        with suppress(asyncpg.UniqueViolationError):
+            await owner.execute(AGAIN.format(rows=f"(5, 'm_{number}', 1)"))
+            break
+    await owner.execute(
+        "INSERT INTO macao_log.streams SELECT stream, 'm', version, hash FROM macao_log.events ON CONFLICT DO NOTHING"
+    )
+    async with looked_after(database) as patient:
+        (finding,) = await numbering(patient)
+        assert finding.said == "between the positions 1 and 5 some stand twice"
+        assert any("numbered on macao_log.events" in one.said for one in await partitions(patient))
+    found: list[LogFinding] = []
+    await audit_log(owner, CATALOGUE, Report(found.append))
+    assert "positions go up to 5, and 6 events stand there: some stand twice" in [one.text for one in found]
 
 
 async def test_events_that_went_with_a_partition_are_missed(database: str, log: EventLog, owner: Any):
