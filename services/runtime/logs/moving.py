@@ -1,6 +1,7 @@
 """Moving a log to another server while it is in use.
 
-1. Its schema is made on the other server, and everything that is there is copied, page by page, while it is written to.
+1. Its schema is made on the other server, in as many partitions as are wanted there, and everything that is there is
+   copied, page by page, while it is written to.
 2. When little is missing, the log is fenced where it is: nothing more is written to it. Writers wait, and keep what
    they have; all other logs go on.
 3. The rest is copied, and both sides are compared. Then the list of logs says where it lives from now on: that one
