@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=120_000, help="how many are written into each table")
     parser.add_argument("--ranges", type=int, nargs="+", default=[16, 128], help="into how many ranges")
     parser.add_argument(
-        "--hashes", type=int, nargs="+", default=[8, 32, 128], help="into how many by the hash"
+        "--hashes", type=int, nargs="+", default=[8, 16, 64], help="into how many by the hash"
     )
     parser.add_argument("--reads", type=int, default=400, help="so many streams and pages are read back")
     parser.add_argument("--batches", type=int, default=1_000, help="so many are appended to each log")
