@@ -8,7 +8,7 @@ import pytest_asyncio
 from hypothesis import settings as hypothesis_settings
 
 from tests.support.backends import Backend, Servers
-from tests.support.databases import Databases
+from tests.support.databases import Databases, migrated
 from tests.support.documented import Watch
 
 BACKEND = pytest.StashKey[Backend]()
@@ -88,16 +88,14 @@ def redis_url(servers: Servers) -> str:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def databases(postgres_url: str) -> AsyncIterator[Databases]:
     """The maker of fresh databases, for tests that need several."""
-    from services.runtime.migrate import migrate
-
-    databases = Databases(postgres_url, migrate)
+    databases = Databases(postgres_url, migrated)
     await databases.make_template()
     yield databases
     await databases.drop_template()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def database(databases: Databases) -> AsyncIterator[str]:
-    """The URL of a fresh, migrated, empty database."""
-    async with databases.fresh() as url:
+async def database(request: pytest.FixtureRequest, databases: Databases) -> AsyncIterator[str]:
+    """The URL of a fresh, migrated, empty database; as a parameter, into how many partitions its events are cut."""
+    async with databases.fresh(getattr(request, "param", None)) as url:
         yield url

@@ -1,1 +1,1 @@
-"""What partitions of the events by position would cost, and what they would not keep (docs/adr/0016)."""
+"""What partitions of the events cost, and what each kind of them keeps (docs/adr/0016, 0017)."""

@@ -27,6 +27,7 @@ from services.runtime.migrate import migrate
 from tests.failover.test_failover import check, progress, services
 from tests.faults.test_kill import Acknowledged, Load
 from tests.faults.test_many_processes import Process
+from tests.support.databases import migrated
 from tests.support.players import Table
 from tests.support.replicas import Owner, Server
 from tests.support.up import ROOT, open_directory, wait_for
@@ -36,6 +37,13 @@ pytestmark = pytest.mark.slow
 
 SCRIPTS = ROOT / "deploy" / "backup"
 LOG_TABLES = ("events", "streams", "commands")
+TRIGGERS = """
+SELECT t.tgrelid::regclass::text, t.tgname::text, t.tgenabled::text FROM pg_trigger AS t
+WHERE NOT t.tgisinternal AND (
+    t.tgrelid = ANY ($1::text[]::regclass[])
+    OR t.tgrelid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = ANY ($1::text[]::regclass[]))
+)
+"""
 SECRET_KEY = "A" * 43
 LOADERS = 2
 
@@ -145,7 +153,7 @@ async def test_a_dump_restores_everything_and_a_log_older_than_its_readers_is_no
     directory: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with server(directory / "a") as first:
-        await migrate(first.url)
+        await migrated(first.url)
         async with services(first.url, redis_url, directory, count=1) as processes:
             before = await play(processes, directory, "before")
             # While it serves.
@@ -171,22 +179,20 @@ async def test_a_dump_restores_everything_and_a_log_older_than_its_readers_is_no
 
         # The log alone is brought back from the early dump: its readers have seen more than it holds.
         async with Owner(second.url) as owner:
-            for table in LOG_TABLES:
-                await owner.execute(f"ALTER TABLE macao_log.{table} DISABLE TRIGGER ALL")
+            triggers = await owner.fetch(TRIGGERS, [f"macao_log.{table}" for table in LOG_TABLES])
+            for table, name, _ in triggers:
+                await owner.execute(f"ALTER TABLE {table} DISABLE TRIGGER {name}")
             await owner.execute(f"TRUNCATE {', '.join(f'macao_log.{table}' for table in LOG_TABLES)}")
             await asyncio.to_thread(
                 subprocess.run,
                 [second.program("pg_restore"), "--data-only", "--schema=macao_log", f"--dbname={second.url}",
-                 *(f"--table={table}" for table in LOG_TABLES), f"{early}/macao.dump"],
+                 *(f"--table={name.partition('.')[2]}" for name in sorted({table for table, _, _ in triggers})),
+                 f"{early}/macao.dump"],
                 check=True,
             )  # fmt: skip
-            for table, trigger in (
-                ("events", "append_only"),
-                ("commands", "append_only"),
-                ("streams", "never_removed"),
-            ):
-                await owner.execute(f"ALTER TABLE macao_log.{table} ENABLE TRIGGER ALL")
-                await owner.execute(f"ALTER TABLE macao_log.{table} ENABLE ALWAYS TRIGGER {trigger}")
+            for table, name, enabled in triggers:
+                always = "ALWAYS " if enabled == "A" else ""
+                await owner.execute(f"ALTER TABLE {table} ENABLE {always}TRIGGER {name}")
         async with services(second.url, redis_url, directory, count=1) as processes:
             await contradicted(processes)
             # Play goes on, and what follows from the log follows it.
@@ -214,7 +220,7 @@ async def test_a_base_backup_and_its_wal_restore_everything_and_a_lost_end_is_gi
     archive.chmod(0o777)  # the account that runs the server writes here
     into = f"test ! -f {archive}/%f && cp %p {archive}/%f.part && mv {archive}/%f.part {archive}/%f"
     with server(directory / "a", archive_mode="on", archive_command=into) as first:
-        await migrate(first.url)
+        await migrated(first.url)
         base = await asyncio.to_thread(script, "base.sh", first, str(directory))
         async with services(first.url, redis_url, directory, count=1) as processes:
             before = await play(processes, directory, "before")

@@ -25,9 +25,9 @@ from services.engine.record import read_record
 from services.engine.rules.catalogue import CATALOGUE
 from services.projections.catalogue import PROJECTIONS
 from services.projections.rebuilds import Reason, Rebuilds
-from services.runtime.migrate import migrate
 from tests.faults.test_kill import Acknowledged, Load, check_acknowledged, check_log, check_retries, log_of
 from tests.faults.test_many_processes import Process, ready
+from tests.support.databases import migrated
 from tests.support.pgbouncer import PgBouncer, find_pgbouncer, make_login
 from tests.support.replicas import Owner, Pair
 from tests.support.up import ROOT, open_directory, wait_for
@@ -68,7 +68,7 @@ async def services(
 
 async def test_nothing_acknowledged_is_lost(redis_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with open_directory() as directory, Pair(directory) as pair:
-        await migrate(pair.primary.url)
+        await migrated(pair.primary.url)
         await asyncio.to_thread(pair.replicate)
         await pair.synchronous()
         await play_on(pair, redis_url, directory, {}, capsys)
@@ -81,7 +81,7 @@ async def test_nothing_acknowledged_is_lost_behind_poolers(
     redis_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_directory() as directory, Pair(directory) as pair, ExitStack() as poolers:
-        await migrate(pair.primary.url)
+        await migrated(pair.primary.url)
         login = await make_login(pair.primary.url)
         await asyncio.to_thread(pair.replicate)
         await pair.synchronous()

@@ -12,9 +12,9 @@ from services.runtime.database import Database
 from services.runtime.log import Append, Appended, EventLog, LogUnavailableError, Outcome
 from services.runtime.log import writer as writing
 from services.runtime.log.coalescer import Coalescer
-from services.runtime.migrate import migrate
 from services.runtime.tree.outside import OutsideFile
 from tests.store.writers import Stream, settings_for
+from tests.support.databases import migrated
 from tests.support.replicas import Owner, Pair
 from tests.support.up import open_directory
 from tests.tree.test_sealer import Process
@@ -27,7 +27,7 @@ KEYWORDS = Coalescer.__init__.__kwdefaults__
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def pair() -> AsyncIterator[Pair]:
     with open_directory() as directory, Pair(directory) as pair:
-        await migrate(pair.primary.url)
+        await migrated(pair.primary.url)
         await asyncio.to_thread(pair.replicate)
         await pair.synchronous()
         yield pair

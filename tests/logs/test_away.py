@@ -14,7 +14,7 @@ from services.runtime.logs import SpreadLog
 from services.runtime.logs.adding import Sites, add_log
 from tests.http.app import TurnableClock
 from tests.logs.conftest import spread, stream_in, write
-from tests.support.databases import Databases
+from tests.support.databases import PARTITIONS, Databases
 from tests.support.proxy import Proxy
 
 
@@ -26,7 +26,7 @@ async def far(database: str, databases: Databases) -> AsyncIterator[tuple[Spread
         async with Proxy(parts.hostname or "", parts.port or 0) as proxy:
             login = parts.netloc.rpartition("@")[0]
             url = urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{proxy.port}"))
-            await add_log(Sites(database, {"b": url}), "north", "b")
+            await add_log(Sites(database, {"b": url}), "north", "b", PARTITIONS)
             async with spread(database, f"b={url}") as log:
                 yield log, proxy
                 proxy.frozen = False

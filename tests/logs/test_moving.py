@@ -21,7 +21,7 @@ from services.runtime.vault import Vault
 from tests.http.app import SECRET_KEY
 from tests.logs.conftest import spread, stream_in, write
 from tests.store.writers import Stream
-from tests.support.databases import Databases
+from tests.support.databases import PARTITIONS, Databases
 
 
 class Site:
@@ -51,7 +51,7 @@ class Site:
 async def site(databases: Databases) -> AsyncIterator[Site]:
     async with databases.fresh() as main, databases.fresh() as other:
         found = Site(main, other)
-        await add_log(found.sites, "north", "main")
+        await add_log(found.sites, "north", "main", PARTITIONS)
         yield found
 
 
@@ -258,7 +258,7 @@ async def test_a_move_that_makes_no_sense_is_told_why(site: Site, databases: Dat
         await Mover(Sites(site.main, {"b": site.main}), "north").move("b")
     async with spread(site.main, site.servers) as log:
         await write(log, stream_in("north"))
-    await add_log(Sites(site.other, {}), "north", "main")
+    await add_log(Sites(site.other, {}), "north", "main", PARTITIONS)
     async with spread(site.other) as elsewhere:
         await write(elsewhere, stream_in("north"))
     with pytest.raises(LogsError, match="holds another macao_log_north"):
@@ -266,13 +266,15 @@ async def test_a_move_that_makes_no_sense_is_told_why(site: Site, databases: Dat
 
 
 def test_the_lock_that_stops_appends_to_the_main_log_is_the_one_that_they_take():
-    text = next(
+    texts = [
         script.text
         for source in installed_sources()
         for script in source.scripts
-        if script.name == "append_many"
-    )
-    assert f"pg_advisory_xact_lock({LOCK}, 'macao_log.events'::regclass" in text
+        if script.name in {"append_many", "refuse_misnumbered"}
+    ]
+    assert len(texts) == 2
+    for text in texts:
+        assert f"pg_advisory_xact_lock({LOCK}, 'macao_log.events'::regclass" in text
 
 
 def test_the_sql_of_a_log_names_no_schema_but_its_own():

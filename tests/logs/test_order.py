@@ -22,6 +22,7 @@ from services.runtime.settings import SettingsError
 from services.runtime.subscription import State, Subscription
 from tests.logs.conftest import spread, stream_in, write
 from tests.store.writers import Stream, write_rounds
+from tests.support.databases import PARTITIONS
 
 NAMES = ("main", "north", "south")
 
@@ -30,7 +31,7 @@ NAMES = ("main", "north", "south")
 async def three(database: str) -> str:
     """A database with three logs in it."""
     for name in NAMES[1:]:
-        await add_log(Sites(database, {}), name, "main")
+        await add_log(Sites(database, {}), name, "main", PARTITIONS)
     return database
 
 
@@ -114,7 +115,7 @@ async def test_positions_of_the_first_log_stay_when_another_is_added_while_it_is
         reader = Subscription(log.database, log, log._bell, "reader", 1, apply)
         reading = asyncio.create_task(reader.run())
         await asyncio.sleep(0.1)
-        await add_log(Sites(database, {}), "north", "main")
+        await add_log(Sites(database, {}), "north", "main", PARTITIONS)
         async with asyncio.timeout(5):
             while len(log.parts) < 2:
                 await asyncio.sleep(0.01)
@@ -142,7 +143,7 @@ async def test_who_does_not_know_yet_that_there_are_several_reads_nothing_rather
         stream = stream_in("main")
         await write(late, stream, b"{}", b"{}")
         assert len(await late.read_all(0)) == 2
-        await add_log(Sites(database, {}), "north", "main")
+        await add_log(Sites(database, {}), "north", "main", PARTITIONS)
         await write(late, stream)
         assert len(late.parts) == 1
         assert await late.read_all(0) == []
@@ -362,7 +363,7 @@ async def test_a_log_that_cannot_be_added_is_told_why(three: str):
         ("west", "away", "the server away cannot be reached"),
     ):
         with pytest.raises(LogsError, match=told):
-            await add_log(sites, name, server)
+            await add_log(sites, name, server, PARTITIONS)
 
 
 @pytest.mark.parametrize(

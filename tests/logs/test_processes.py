@@ -11,6 +11,7 @@ from bench.latency.cluster import cluster
 from bench.latency.course import Course, percentile
 from services.contracts.ids import log_of
 from services.runtime.logs.adding import Sites, add_log, let_open
+from tests.support.databases import PARTITIONS
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ async def test_what_happens_in_any_log_arrives_long_before_anybody_would_have_lo
 ) -> None:
     sites = Sites(database, {})
     for name in ("north", "south"):
-        await add_log(sites, name, "main")
+        await add_log(sites, name, "main", PARTITIONS)
     await let_open(sites, "main", opens=False)
     async with cluster(database, redis_url, POLL_SECONDS, tmp_path / "services.log") as at:
         course = Course(at, tables=6, moves_per_second=20)

@@ -39,6 +39,7 @@ from services.runtime.logs.moving import Mover
 from services.runtime.platform import Platform
 from tests.http.app import app_of, opened, settings_of
 from tests.projections.support import PROJECTIONS, contents
+from tests.support.databases import PARTITIONS
 from tests.support.up import open_directory
 
 pytestmark = pytest.mark.slow
@@ -152,8 +153,8 @@ def two_servers() -> Iterator[tuple[str, str]]:
 async def place(database: str, redis_url: str, two_servers: tuple[str, str]) -> AsyncIterator[Place]:
     servers = dict(zip("bc", two_servers, strict=True))
     sites = Sites(database, servers)
-    await add_log(sites, "north", "b")
-    await add_log(sites, "south", "c")
+    await add_log(sites, "north", "b", PARTITIONS)
+    await add_log(sites, "south", "c", PARTITIONS)
     settings = settings_of(
         database, redis_url, log_servers=" ".join(f"{name}={url}" for name, url in servers.items()),
         requests_per_caller=0, requests_per_address=0, bots=False, checkpoint_seconds=1,

@@ -28,6 +28,7 @@ from tests.http.app import SECRET_KEY, settings_of
 from tests.logs.conftest import spread, stream_in, write
 from tests.privacy.house import ROOT, House, house_of, macao
 from tests.privacy.test_keys import NEW_ID, NEW_KEY, OLD_ID
+from tests.support.databases import PARTITIONS
 from tests.support.up import Up, open_directory
 
 
@@ -320,8 +321,8 @@ async def test_what_is_broken_in_a_log_beside_the_main_one_is_named(
     async with databases.fresh() as other:
         servers = {"log_servers": f"far={other}"}
         sites = Sites(database, {"far": other})
-        await add_log(sites, "here", "main")
-        await add_log(sites, "north", "far")
+        await add_log(sites, "here", "main", PARTITIONS)
+        await add_log(sites, "north", "far", PARTITIONS)
         async with spread(database, servers["log_servers"]) as log:
             for name in ("main", "here", "north"):
                 await write(log, stream_in(name), b"{}", b"{}")

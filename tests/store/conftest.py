@@ -6,11 +6,22 @@ from collections.abc import AsyncIterator
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
+import pytest
 import pytest_asyncio
 
 from services.runtime.database import Database
 from services.runtime.log import EventLog
 from tests.store.writers import settings_for
+from tests.support.databases import PARTITIONS
+
+IN_BOTH_SHAPES = {"test_append", "test_order", "test_unchangeable"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What is true of events in one table is true in partitions (``MACAO_TEST_PARTITIONS``: in those alone)."""
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if PARTITIONS is None and module in IN_BOTH_SHAPES and "database" in metafunc.fixturenames:
+        metafunc.parametrize("database", [None, 8], ids=["one table", "8 partitions"], indirect=True)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

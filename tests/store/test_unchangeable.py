@@ -15,7 +15,7 @@ CHANGES = [
     "DELETE FROM macao_log.events WHERE false",
     "TRUNCATE macao_log.events",
     "TRUNCATE macao_log.events, macao_log.streams CASCADE",
-    "INSERT INTO macao_log.events SELECT * FROM macao_log.events ON CONFLICT (position) DO UPDATE SET body = '{}'",
+    "INSERT INTO macao_log.events TABLE macao_log.events ON CONFLICT (stream, version) DO UPDATE SET body = '{}'",
     "MERGE INTO macao_log.events AS e USING (SELECT 1) AS u ON true WHEN MATCHED THEN DELETE",
     "UPDATE macao_log.commands SET answer = '{}'",
     "DELETE FROM macao_log.commands",

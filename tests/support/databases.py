@@ -9,6 +9,20 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from services.contracts.ids import DEFAULT_LOG
+from services.runtime.logs.adding import cut
+from services.runtime.migrate import migrate
+
+PARTITIONS = int(os.environ.get("MACAO_TEST_PARTITIONS", "0")) or None
+"""Into how many partitions the events of the tests' logs are cut; None: they lie in one table, as by default."""
+
+
+async def migrated(url: str, partitions: int | None = PARTITIONS) -> None:
+    """Bring a fresh database to the present schema, in the shape that this run is about."""
+    await migrate(url)
+    if partitions is not None:
+        await cut(url, DEFAULT_LOG, partitions)
+
 
 class Databases:
     """Databases on one server, each a copy of a template. Copying takes some 30 ms, migrating many times that.
@@ -34,11 +48,17 @@ class Databases:
         await self._execute(f"DROP DATABASE IF EXISTS {self._prefix} WITH (FORCE)")
 
     @asynccontextmanager
-    async def fresh(self) -> AsyncIterator[str]:
-        """Give the URL of a new copy, dropped at the end however the test went."""
+    async def fresh(self, partitions: int | None = None) -> AsyncIterator[str]:
+        """Give the URL of a new copy, dropped at the end however the test went.
+
+        Args:
+            partitions: into how many its events are cut; None: as in the template.
+        """
         name = f"{self._prefix}_{next(self._numbers)}"
         await self._execute(f"CREATE DATABASE {name} TEMPLATE {self._prefix}")
         try:
+            if partitions is not None:
+                await cut(self.url_of(name), DEFAULT_LOG, partitions)
             yield self.url_of(name)
         finally:
             await self._execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

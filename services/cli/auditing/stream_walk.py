@@ -96,6 +96,14 @@ class StreamWalk:
                     version,
                     position,
                 )
+        if self._seen > self._end:
+            # Of events in partitions no index says so (docs/adr/0017).
+            self._report.add(
+                LogFinding(
+                    "order",
+                    f"positions go up to {self._end}, and {self._seen} events stand there: some stand twice",
+                )
+            )
 
     async def one(self, stream: str) -> bool:
         """Look at one stream; say whether there is any."""

@@ -22,6 +22,7 @@ BENCHES: Final = {
     "kernel": "moves a second of the rules alone, beside RLCard and OpenSpiel",
     "latency": "from a move to whoever watches",
     "move": "moves a second from HTTP to commit, beside a bare endpoint and game servers",
+    "partitions": "events in one table, in ranges of positions and by a hash of the stream",
     "projections": "ranks read, matches rated, projections rebuilt",
     "slices": "a subscription cut into slices",
     "soak": "hours of mixed load, with memory, connections and descriptors",

@@ -35,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="be content where there is one of that name, wherever it lives",
     )
+    add.add_argument(
+        "--partitions", metavar="N", type=int, help="cut its events into so many partitions (2, 4, 8 … 256)"
+    )
     for word, does in (
         ("open", "have new matches begin in a log"),
         ("close", "have no new matches begin in it"),
@@ -43,6 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     move = doing.add_parser("move", help="move a log to another server while it serves")
     move.add_argument("name")
     move.add_argument("--to", dest="server", metavar="SERVER", required=True)
+    move.add_argument(
+        "--partitions",
+        metavar="N",
+        type=int,
+        help="cut its events there into so many partitions; 1: have them in one table (as they are now)",
+    )
     doing.add_parser(
         "unfence", help="have a log be written to again where it is, after a move that failed"
     ).add_argument("name")
@@ -88,13 +97,13 @@ async def _done(sites: "Sites", args: argparse.Namespace) -> str:
         case "add":
             if args.if_missing and (server := await where_is(sites, args.name)):
                 return f"{args.name} is there already, on {server}"
-            await add_log(sites, args.name, args.server)
+            await add_log(sites, args.name, args.server, args.partitions)
             return f"{args.name} is there, on {args.server}; services begin matches in it within a moment"
         case "open" | "close":
             await let_open(sites, args.name, opens=args.doing == "open")
             return f"new matches begin in {args.name}" + ("" if args.doing == "open" else " no more")
         case "move":
-            return await _moved(sites, args.name, args.server)
+            return await _moved(sites, args.name, args.server, args.partitions)
         case "unfence":
             await Mover(sites, args.name).unfence()
             return f"{args.name} is written to again, where it is"
@@ -104,7 +113,7 @@ async def _done(sites: "Sites", args: argparse.Namespace) -> str:
             return await _listed(sites)
 
 
-async def _moved(sites: "Sites", name: str, server: str) -> str:
+async def _moved(sites: "Sites", name: str, server: str, partitions: int | None) -> str:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -117,9 +126,8 @@ async def _moved(sites: "Sites", name: str, server: str) -> str:
     )  # fmt: skip
     with bar:
         task = bar.add_task("events", total=None)
-        moved = await Mover(sites, name, lambda at, end: bar.update(task, completed=at, total=end)).move(
-            server
-        )
+        mover = Mover(sites, name, lambda at, end: bar.update(task, completed=at, total=end))
+        moved = await mover.move(server, partitions)
     return (
         f"{name} lives on {server}: {moved.events} events. It could not be written to for "
         f"{moved.paused_seconds:.2f} s, in which the last {moved.within_pause} were copied.\n"
@@ -129,6 +137,7 @@ async def _moved(sites: "Sites", name: str, server: str) -> str:
 
 async def _listed(sites: "Sites") -> str:
     from services.runtime.log.event_log import schema_of
+    from services.runtime.log.partitions import ONE_TABLE, partitions_of
     from services.runtime.logs.adding import LogsError, listed
     from services.runtime.logs.order import taken
     from services.runtime.logs.servers import MAIN
@@ -139,7 +148,9 @@ async def _listed(sites: "Sites") -> str:
         read = {one.log: one.position for one in await taken(main)}
     finally:
         await main.close()
-    lines = [f"{'log':<12} {'server':<12} {'new matches':<12} {'events':>12} {'not read yet':>12}"]
+    lines = [
+        f"{'log':<12} {'server':<12} {'new matches':<12} {'events':>12} {'not read yet':>12} {'partitions':>10}"
+    ]
     for one in logs:
         try:
             connection = await sites.connect(one.server)
@@ -150,9 +161,11 @@ async def _listed(sites: "Sites") -> str:
             end: int = await connection.fetchval(
                 f"SELECT coalesce(max(position), 0) FROM {schema_of(one.name)}.events"  # noqa: S608 - our name
             )
+            partitions = await partitions_of(connection, schema_of(one.name))
         finally:
             await connection.close()
         behind = str(end - read[one.name]) if len(logs) > 1 else "-"
         opens = "yes" if one.opens else "no"
-        lines.append(f"{one.name:<12} {one.server:<12} {opens:<12} {end:>12} {behind:>12}")
+        cut = "-" if partitions == ONE_TABLE else str(partitions)
+        lines.append(f"{one.name:<12} {one.server:<12} {opens:<12} {end:>12} {behind:>12} {cut:>10}")
     return "\n".join(lines)

@@ -14,6 +14,12 @@ PASSES_ON: Final = False
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--database", metavar="URL", help="the database (MACAO_DATABASE_URL)")
+    parser.add_argument(
+        "--partitions",
+        metavar="N",
+        type=int,
+        help="cut the events of the main log, while there are none, into so many partitions (2, 4, 8 … 256)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,7 +28,9 @@ def run(args: argparse.Namespace) -> int:
 
     import asyncpg
 
-    from services.runtime.logs.adding import LogsError, Sites, migrate_others
+    from services.contracts.ids import DEFAULT_LOG
+    from services.runtime.log.partitions import checked
+    from services.runtime.logs.adding import LogsError, Sites, cut, migrate_others
     from services.runtime.logs.servers import parse_log_servers
     from services.runtime.migrate import MigrationError, migrate
     from services.runtime.settings import SettingsError
@@ -32,7 +40,11 @@ def run(args: argparse.Namespace) -> int:
     if not url:
         raise Advice("say which database: --database URL, or MACAO_DATABASE_URL")
     try:
+        if args.partitions is not None:
+            checked(args.partitions)
         applied = asyncio.run(migrate(url))
+        if args.partitions is not None and asyncio.run(cut(url, DEFAULT_LOG, args.partitions)):
+            applied.append(f"log/events in {args.partitions} partitions")
         sites = Sites(url, parse_log_servers(os.environ.get("MACAO_LOG_SERVERS", "")))
         applied += asyncio.run(migrate_others(sites))
     except (MigrationError, LogsError, SettingsError) as error:

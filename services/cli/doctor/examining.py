@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 import asyncpg
 
-from services.cli.doctor import around, logs, readers, schema, secret_keys, server, truth
+from services.cli.doctor import around, logs, partitions, readers, schema, secret_keys, server, truth
 from services.cli.doctor.finding import Finding, failure
 from services.cli.doctor.patient import Patient
 
@@ -24,7 +24,7 @@ class Check(Protocol):
 CHECKS: Final[tuple[Check, ...]] = (
     server.version, server.durability, server.connections,
     logs.logs,
-    schema.migrations, schema.rights, schema.triggers,
+    schema.migrations, schema.rights, schema.triggers, partitions.partitions,
     secret_keys.secret_keys, secret_keys.signing_keys,
     truth.numbering, truth.chains, truth.checkpoints,
     readers.subscriptions,

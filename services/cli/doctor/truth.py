@@ -78,14 +78,19 @@ async def _chains(_: Patient, connection: Any, log: EventLog) -> list[Finding]:
 
 async def _numbering(_: Patient, connection: Any, log: EventLog) -> list[Finding]:
     row = await connection.fetchrow(
-        f"SELECT count(*), min(position), max(position) FROM"  # noqa: S608
+        f"SELECT count(*), count(DISTINCT position), min(position), max(position) FROM"  # noqa: S608
         f" (SELECT position FROM {log.schema}.events ORDER BY position DESC LIMIT {TAIL}) AS tail"
     )
-    count, first, last = row
-    if count and last - first + 1 != count:
+    count, numbers, first, last = row
+    wrong = ""
+    if numbers != count:
+        wrong = "some stand twice"
+    elif count and last - first + 1 != count:
+        wrong = "some are missing"
+    if wrong:
         return [
             failure(
-                "numbering", f"between the positions {first:,} and {last:,} some are missing",
+                "numbering", f"between the positions {first:,} and {last:,} {wrong}",
                 "Stop writing, keep the database as it is, run macao audit --all.",
             )
         ]  # fmt: skip

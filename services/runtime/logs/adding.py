@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.log.event_log import schema_of
+from services.runtime.log.partitions import checked, partition
 from services.runtime.logs.servers import MAIN
 from services.runtime.migrate import Script, Source, installed_sources, migrate
 from services.runtime.tree.store import tree_schema_of
@@ -115,6 +116,19 @@ async def migrate_log(url: str, log: str) -> list[str]:
     return await migrate(url, sources_of(log))
 
 
+async def cut(url: str, log: str, partitions: int) -> bool:
+    """Cut the events of a log that has none yet into partitions; say whether that was to do.
+
+    Raises:
+        PartitionError: see ``partition``.
+    """
+    connection = await asyncpg.connect(url)
+    try:
+        return await partition(connection, schema_of(log), partitions)
+    finally:
+        await connection.close()
+
+
 async def migrate_others(sites: Sites) -> list[str]:
     """Bring the schemas of all logs but the main one to the present.
 
@@ -137,13 +151,21 @@ def sources_of(log: str) -> Sequence[Source]:
     return [_renamed(source, log) for source in installed_sources() if source.name in PACKAGES]
 
 
-async def add_log(sites: Sites, name: str, server: str) -> None:
+async def add_log(sites: Sites, name: str, server: str, partitions: int | None = None) -> None:
     """Make a new log on a server, and have matches begin in it.
+
+    Args:
+        sites: where the servers are.
+        name: the log's, which stands in the ids of its matches.
+        server: where it will live.
+        partitions: into how many its events are cut; None: they lie in one table.
 
     Raises:
         LogsError: the name is taken or is none.
-        MigrationError: its schema cannot be made.
+        MigrationError: its schema cannot be made, or not cut like that.
     """
+    if partitions is not None:
+        checked(partitions)
     if _NAME.fullmatch(name) is None:
         raise LogsError(f"{name!r} is no name for a log: up to 32 small letters and digits, a letter first")
     main = await sites.connect(MAIN)
@@ -161,6 +183,8 @@ async def add_log(sites: Sites, name: str, server: str) -> None:
         finally:
             await target.close()
         await migrate_log(sites.url(server), name)
+        if partitions is not None:
+            await cut(sites.url(server), name, partitions)
         async with main.transaction():
             # What is appended to the main log waits for a moment: up to here its own order is the reading order, and
             # from here on it has its place in it.

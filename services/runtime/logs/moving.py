@@ -1,6 +1,7 @@
 """Moving a log to another server while it is in use.
 
-1. Its schema is made on the other server, and everything that is there is copied, page by page, while it is written to.
+1. Its schema is made on the other server, in as many partitions as are wanted there, and everything that is there is
+   copied, page by page, while it is written to.
 2. When little is missing, the log is fenced where it is: nothing more is written to it. Writers wait, and keep what
    they have; all other logs go on.
 3. The rest is copied, and both sides are compared. Then the list of logs says where it lives from now on: that one
@@ -25,6 +26,7 @@ from msgspec import Struct
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.checkpoint import lock_key
 from services.runtime.log.event_log import schema_of
+from services.runtime.log.partitions import ONE_TABLE, checked, partition, partitions_of
 from services.runtime.logs.adding import LogsError, Sites, migrate_log, one_listed
 from services.runtime.logs.servers import MAIN
 from services.runtime.tree.store import tree_schema_of
@@ -77,14 +79,21 @@ class Mover:
         self._tree = tree_schema_of(name)
         self._told = told
 
-    async def move(self, server: str) -> Moved:
+    async def move(self, server: str, partitions: int | None = None) -> Moved:
         """Move it.
+
+        Args:
+            server: where to.
+            partitions: into how many its events are cut there, ``ONE_TABLE`` for none; None: as they were, or as they
+                are in a copy that lies there.
 
         Raises:
             LogsError: there is no such log or server, it lives there already, another one is being moved, or the two
                 sides do not agree.
-            MigrationError: the schema cannot be made there.
+            MigrationError: the schema cannot be made there, or not cut like that.
         """
+        if partitions is not None and partitions != ONE_TABLE:
+            checked(partitions)
         if self._name == DEFAULT_LOG:
             raise LogsError(
                 "the main log is part of the main database, with players, tables and projections: "
@@ -101,7 +110,7 @@ class Mover:
             try:
                 target = await self._sites.connect(server)
                 try:
-                    return await self._move(main, source, target, before.server, server)
+                    return await self._move(main, source, target, before.server, server, partitions)
                 finally:
                     await target.close()
             finally:
@@ -144,9 +153,11 @@ class Mover:
         target: Connection[Any],
         old_server: str,
         server: str,
+        partitions: int | None,
     ) -> Moved:
         await self._require_two(source, target, old_server, server)
         await migrate_log(self._sites.url(server), self._name)
+        await self._lay_out(source, target, server, partitions)
         await self._fence(target)
         await self._prepare(source, target)
         for _ in range(CATCH_UP_MAX):
@@ -185,6 +196,28 @@ class Mover:
         if not await target.fetchval("SELECT pg_try_advisory_lock($1)", key):
             raise LogsError(f"{old_server} and {server} are the same database")
 
+    async def _lay_out(
+        self, source: Connection[Any], target: Connection[Any], server: str, partitions: int | None
+    ) -> None:
+        """See to it that the target has as many partitions as are wanted.
+
+        Raises:
+            LogsError: a copy lies there that has others.
+        """
+        there = await partitions_of(target, self._schema)
+        begun: bool = await target.fetchval(f"SELECT EXISTS (SELECT FROM {self._schema}.events)")  # noqa: S608 - our name
+        usual = there if begun else await partitions_of(source, self._schema)
+        wanted = usual if partitions is None else partitions
+        if wanted == there:
+            return
+        if begun or there != ONE_TABLE:
+            shape = "one table" if there == ONE_TABLE else f"{there} partitions"
+            raise LogsError(
+                f"a copy of {self._schema} lies on {server} in {shape}: drop it there, if nothing needs it, "
+                f"or move with --partitions {there}"
+            )
+        await partition(target, self._schema, wanted)
+
     async def _prepare(self, source: Connection[Any], target: Connection[Any]) -> None:
         """See to it that what lies on the target is the beginning of the log, and nothing else.
 
@@ -219,7 +252,11 @@ class Mover:
             return 0
         page = f"position > {after} AND position <= {last}"
         events = f"SELECT * FROM {schema}.events WHERE {page} ORDER BY position"  # noqa: S608 - numbers of ours
-        commands = f"SELECT commands.* FROM {schema}.commands JOIN {schema}.events USING (stream, version) WHERE {page}"  # noqa: S608
+        # Found by their ids, which have an index: of a long log a page of commands is a few.
+        commands = (
+            f"SELECT c.* FROM {schema}.events AS e JOIN {schema}.commands AS c "  # noqa: S608 - as above
+            f"ON (c.id, c.stream, c.version) = (e.command, e.stream, e.version) WHERE {page}"
+        )
         heads = (
             f"INSERT INTO {schema}.streams (id, kind, version, hash) "  # noqa: S608 - as above
             "SELECT DISTINCT ON (stream) stream, split_part(stream, '_', 1), version, hash "
