@@ -22,7 +22,8 @@ from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.chance import MatchKeys
 from services.engine.rules.kernel import SPECTATOR, Move
 from services.engine.rules.match import Match
-from services.engine.rules.thinking_time import TurnClock, after
+from services.engine.rules.thinking_time import TurnClock
+from services.engine.rules.thinking_time import after as clock_after
 from services.runtime.clock import Entropy
 from services.runtime.log import Append, Appended, Conflict, EventLog, Outcome
 from services.runtime.web.problems import Problem
@@ -78,19 +79,22 @@ class LiveMatches:
         Raises:
             DamagedMatchError: it cannot be folded.
         """
-        if self._connections != self._log.connections:
-            # Another server may answer by now. What was seen on the old one and told to nobody, it need not have.
-            self._connections = self._log.connections
-            self._live.clear()
+        self._forget_other_servers()
         live = self._live.get(match)
         if live is None:
             live = await self._load(match)
             if live is None:
                 return None
-            live = self._live.setdefault(match, live)
-            self._forget_some()
+            live = self.keep(live)
         self._live.move_to_end(match)
         return live
+
+    def keep(self, live: Live) -> Live:
+        """Keep a match, as one that has just begun, and return it as it is known from now on."""
+        self._forget_other_servers()
+        known = self._live.setdefault(live.match.started.match, live)
+        self._forget_some()
+        return known
 
     async def refreshed(self, match: str) -> Live | None:
         """Return a match with everything that other processes have written by now."""
@@ -139,22 +143,35 @@ class LiveMatches:
         cause: bytes | None,
         request_hash: bytes,
         answer: Callable[[list[Event]], bytes],
+        move: Move | None = None,
+        after: Match | None = None,
     ) -> Outcome:
         """Put decided facts into the log and, when they are in, into the live state.
 
-        ``answer`` makes the bytes that a retry of the command will get, from the chained events.
+        Args:
+            live: the match, in the state that the facts were decided on.
+            facts: what has been decided.
+            actor: the player who caused it, or a part of the service.
+            command: the command's id.
+            at_ms: when it was decided.
+            cause: what was asked for, as the record keeps it.
+            request_hash: tells two requests under one command id apart.
+            answer: makes the bytes that a retry of the command will get, from the chained events.
+            move: the move that was asked for, None where it was none.
+            after: the match after the facts, where the decision has it at hand; else they are folded.
         """
         stream = live.match.started.match
         at_ms = max(at_ms, live.last_at_ms)
+        decided_at = live.head
         drafts = [self.draft(live.match, fact) for fact in facts]
         events = chain(
-            live.head, drafts, stream=stream, actor=actor, command=command, at_ms=at_ms, cause=cause
+            decided_at, drafts, stream=stream, actor=actor, command=command, at_ms=at_ms, cause=cause
         )
         outcome = await self._log.append(
             Append(
                 stream=stream,
                 kind=MATCH,
-                expected=live.head,
+                expected=decided_at,
                 events=tuple(events),
                 command=command,
                 request_hash=request_hash,
@@ -162,7 +179,10 @@ class LiveMatches:
             )
         )
         match outcome:
-            case Appended():
+            case Appended() if after is not None and live.head is decided_at:
+                live.match, live.head, live.last_at_ms = after, events[-1].head, at_ms
+                _set_clock(live, move, facts, at_ms)
+            case Appended():  # a reader may have brought the match forward meanwhile
                 self._fold(live, events, facts)
             case Conflict(head=head) if head.version < live.head.version or (
                 head.version == live.head.version and head.hash != live.head.hash
@@ -208,10 +228,21 @@ class LiveMatches:
                 live.head = event.head
                 live.last_at_ms = event.at_ms
         if live.head == events[-1].head:
-            _set_clock(live, events[0], facts)
+            _set_clock(live, _move_of(live, events[0]), facts, events[0].at_ms)
+
+    def _forget_other_servers(self) -> None:
+        """Forget everything if another server may answer by now.
+
+        What was seen on the old one and told to nobody, the new one need not have.
+        """
+        if self._connections != self._log.connections:
+            self._connections = self._log.connections
+            self._live.clear()
 
     def _forget_some(self) -> None:
-        for known in list(self._live)[: max(0, len(self._live) - LIVE_MATCHES_MAX)]:
+        if len(self._live) <= LIVE_MATCHES_MAX:
+            return
+        for known in list(self._live)[: len(self._live) - LIVE_MATCHES_MAX]:
             if not self._live[known].lock.locked():
                 del self._live[known]
 
@@ -223,11 +254,9 @@ def _start_of_last_command(events: list[Event]) -> int:
     return at
 
 
-def _set_clock(live: Live, first: Event, facts: Sequence[Fact]) -> None:
-    """See who must decide now, and since when, after a command that begins with ``first`` and has led to ``facts``."""
-    clock = after(
-        TurnClock(live.turn, live.turn_since_ms), live.match, _move_of(live, first), facts, first.at_ms
-    )
+def _set_clock(live: Live, move: Move | None, facts: Sequence[Fact], at_ms: int) -> None:
+    """See who must decide now, and since when, after a command that asked for ``move`` and has led to ``facts``."""
+    clock = clock_after(TurnClock(live.turn, live.turn_since_ms), live.match, move, facts, at_ms)
     live.turn, live.turn_since_ms = clock.turn, clock.since_ms
 
 

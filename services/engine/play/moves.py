@@ -168,6 +168,7 @@ class Moves:
         )
         match outcome:
             case Appended():
+                self._live.keep(live)
                 return Done(_json(wire.Started(request.match_id, outcome.version)), outcome.version)
             case Duplicate():
                 return Done(outcome.answer, outcome.version, replayed=True)
@@ -291,6 +292,8 @@ class Moves:
             cause=_json(Cause(seat, move)),
             request_hash=request_hash,
             answer=answer,
+            move=move,
+            after=after,
         )
         match outcome:
             case Appended():

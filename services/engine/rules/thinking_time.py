@@ -41,7 +41,6 @@ def after(clock: TurnClock, match: Match, move: Move | None, facts: Sequence[Fac
     waiting = pending(match)
     turn = waiting.turn if waiting else None
     aside = move is not None and move.ANY_VERSION
-    begun = any(isinstance(fact, RoundStarted) for fact in facts)
-    if turn == clock.turn and aside and not begun:
+    if turn == clock.turn and aside and not any(isinstance(fact, RoundStarted) for fact in facts):
         return clock
     return TurnClock(turn, at_ms)

@@ -176,7 +176,7 @@ def initial(options: Options, seats: int) -> State:
 
 def start(state: State, chance: Chance) -> tuple[Event, ...]:
     """Choose who starts (DR-1.4) and begin the first round."""
-    story = Tale(state, evolve)
+    story: Tale = Story(state, evolve)
     first = state.options.first
     if isinstance(first, int):
         starter = first
@@ -201,7 +201,7 @@ class Stand(Move, frozen=True, tag="stand"):
 
 def pending(state: State) -> Waiting | Over:
     """Say whose turn it is, or how the match ended. No turn left to take means that no round was begun: it is over."""
-    if not state.to_play or len(state.still_in) == 1:
+    if not state.to_play or state.places.count(0) == 1:
         return Over(_final_places(state))
     turn = state.to_play[0]
     return Waiting(turn, (turn,))
@@ -219,10 +219,16 @@ def decide(
     state: State, seat: int, move: Roll | Stand | Leave | Expire, chance: Chance
 ) -> tuple[Event, ...] | Refusal:
     """Carry a move out, with all that follows from it, or say why it cannot be."""
+    story = tell(state, seat, move, chance)
+    return story.facts if isinstance(story, Story) else story
+
+
+def tell(state: State, seat: int, move: Roll | Stand | Leave | Expire, chance: Chance) -> Tale | Refusal:
+    """Tell what follows from a move, or say why it cannot be made."""
     refusal = _refuse(state, seat, move)
     if refusal:
         return refusal
-    story = Tale(state, evolve)
+    story: Tale = Story(state, evolve)
     match move:
         case Roll():
             _roll(story, seat, chance)
@@ -235,7 +241,7 @@ def decide(
             _eliminate(story, seat, "timeout")
         case _:
             assert_never(move)
-    return story.facts
+    return story
 
 
 def _refuse(state: State, seat: int, move: Roll | Stand | Leave | Expire) -> Refusal | None:
@@ -542,4 +548,5 @@ DICE_RACE = Rules(
     evolve=evolve,
     observe=observe,
     redact=redact,
+    story=tell,
 )
