@@ -103,7 +103,7 @@ async def test_our_own_fault_is_logged_and_not_told(demo_app, caplog):
     assert (response.status_code, response.json()["code"]) == (500, "internal-error")
     assert "hunter2" not in response.text and "KeyError" not in response.text
     record = next(item for item in caplog.records if item.levelno == logging.ERROR)
-    assert record.request_id == "trace-00001"
+    assert record.told == {"request_id": "trace-00001"}
     assert "hunter2" in caplog.text
 
 

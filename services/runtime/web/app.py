@@ -29,6 +29,8 @@ from services.runtime.web.compression import Compressing
 from services.runtime.web.cors import Headers
 from services.runtime.web.direct import DIRECT, answer_whole, direct_handlers
 from services.runtime.web.edge import API, Edge
+from services.runtime.web.logs import TOLD
+from services.runtime.web.one_write import WHOLE
 from services.runtime.web.problems import Problem, problem_of, response_of
 from services.runtime.web.queries import only_known
 from services.runtime.web.reference import documentation_of
@@ -99,7 +101,7 @@ class App(Litestar):
         except Problem as problem:
             await _answer_at_once(answer, response_of(problem, instance=scope["path"], request_id=seen.id))
             return
-        if scope["method"] in WITH_BODY:
+        if scope["method"] in WITH_BODY and WHOLE not in state:
             receive = in_time(receive)
         try:
             for direct in self.state[DIRECT]:
@@ -110,7 +112,7 @@ class App(Litestar):
             await super().__call__(scope, receive, answer)
         except Exception as error:
             # Whatever a handler raises becomes a problem further in; here are only answers that broke half-way.
-            _logger.exception("an answer broke off", extra={"request_id": seen.id})
+            _logger.exception("an answer broke off", extra={TOLD: {"request_id": seen.id}})
             if not status:
                 raise
             del error
@@ -129,7 +131,7 @@ class App(Litestar):
             told |= {name: state[name] for name in (COMMAND, TRACE_ID) if name in state}
             ids: dict[str, Any] = scope.get("path_params") or {}
             told |= {name: str(ids[name])[:ID_CHARS_MAX] for name in _TOLD_IDS if name in ids}
-            _logger.log(level, "request", extra=told)
+            _logger.log(level, "request", extra={TOLD: told})
 
 
 def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Platform | None = None) -> App:

@@ -6,12 +6,16 @@ from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
+from litestar.types import Receive
 from msgspec import Struct
 
 from services.runtime.web.problems import Problem
 
 SIZE_MAX: Final = 64 * 1024
 """The most bytes that a request may have; no endpoint needs more."""
+
+DIGITS_MAX: Final = 16
+"""The most digits of a ``Content-Length`` that are read."""
 
 
 class Body(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +49,35 @@ def _with_whole_numbers(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_whole_numbers(one) for key, one in value.items()}
     return value
+
+
+async def whole(receive: Receive, announced: str | None) -> bytes:
+    """Return the body of a request.
+
+    Args:
+        receive: gives the parts of it.
+        announced: what ``Content-Length`` says, None without one.
+
+    Raises:
+        Problem: ``body-too-large``, also where it only says that it will be; ``malformed-request``, when the client
+            has gone in the middle of it, or announces what is no number.
+    """
+    if announced is not None:
+        if not announced.isdecimal():
+            raise Problem("malformed-request", "Content-Length is not a number.")
+        if len(announced) > DIGITS_MAX or int(announced) > SIZE_MAX:
+            raise Problem("body-too-large")
+    body = b""
+    more = True
+    while more:
+        message: Any = await receive()
+        if message["type"] != "http.request":
+            raise Problem("malformed-request", "The body ended before it was whole.")
+        body += message.get("body", b"")
+        if len(body) > SIZE_MAX:
+            raise Problem("body-too-large")
+        more = message.get("more_body", False)
+    return body
 
 
 def decode(kind: Any, body: bytes, content_type: str) -> Any:

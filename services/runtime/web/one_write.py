@@ -1,4 +1,7 @@
-"""Answers leave in one write: uvicorn writes head and body apart, which is two system calls and two packets."""
+"""What the protocol of uvicorn is helped with: answers leave in one write, and who has come whole is known to be.
+
+Uvicorn writes head and body apart, which is two system calls and two packets.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,10 @@ _HEAD_BEGINS: Final = b"HTTP/1.1 "
 _HEAD_ENDS: Final = b"\r\n\r\n"
 _LENGTH: Final = b"\r\ncontent-length: "
 """An answer that says how long its body is has that body ready. Streams do not, and their heads must not wait."""
+
+
+WHOLE: Final = "whole"
+"""Where the state of a request says that nothing of it has to be waited for."""
 
 
 class JoiningTransport:
@@ -42,8 +49,13 @@ class JoiningTransport:
 
 
 class OneWriteProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol over such a transport."""
+    """Uvicorn's protocol over such a transport. The state of a request says ``WHOLE`` once its body is there."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin a connection."""
         super().connection_made(cast("Any", JoiningTransport(cast("asyncio.Transport", transport))))
+
+    def on_message_complete(self) -> None:
+        """Take the end of a request. Of nearly all it comes with the beginning, before the app has seen either."""
+        super().on_message_complete()
+        self.scope["state"][WHOLE] = True

@@ -9,11 +9,12 @@ from typing import Annotated, Any, Final
 import msgspec
 from asyncpg import exceptions as postgres
 from litestar import Response
-from litestar.exceptions import HTTPException, InternalServerException
+from litestar.exceptions import HTTPException
 from msgspec import Meta, Raw, Struct
 
 from services.contracts.problems import PROBLEMS
 from services.runtime.log.errors import LogUnavailableError
+from services.runtime.web.logs import TOLD
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "/problems/"
@@ -136,11 +137,6 @@ def document_of_problem(problem: Problem, *, instance: str, request_id: str) -> 
     )
 
 
-def _went_away(error: Exception) -> bool:
-    """Say whether the client left in the middle of its body, which the framework reports as a 500 of its own."""
-    return isinstance(error, InternalServerException) and error.detail == "client disconnected prematurely"
-
-
 def problem_of(error: Exception, request_id: str) -> Problem:
     """Find the problem that an exception stands for; what is our own fault is logged, and its details stay here."""
     if isinstance(error, Problem):
@@ -149,22 +145,21 @@ def problem_of(error: Exception, request_id: str) -> Problem:
         return Problem(
             _BY_STATUS.get(error.status_code, "malformed-request"), _detail_of(error), headers=error.headers
         )
-    if _went_away(error):
-        # Nobody is there to be told; it is here that it must not count as a fault of ours.
-        return Problem("malformed-request", "The body ended before it was whole.")
     if isinstance(error, postgres.DataError):
         # A number or a character that PostgreSQL cannot hold. The handler should have declared its bounds; but
         # it came from the client, and the client is to know.
         _logger.error(
-            "a value reached the database unbounded", exc_info=error, extra={"request_id": request_id}
+            "a value reached the database unbounded", exc_info=error, extra={TOLD: {"request_id": request_id}}
         )
         return Problem("malformed-request", "A value is outside of what can be stored.")
     if isinstance(error, _AWAY) or _BY_STATUS.get(getattr(error, "status_code", 0)) == "unavailable":
         _logger.warning(
-            "something this request needs is away", exc_info=error, extra={"request_id": request_id}
+            "something this request needs is away", exc_info=error, extra={TOLD: {"request_id": request_id}}
         )
         return Problem("unavailable")
-    _logger.error("a request failed by our own fault", exc_info=error, extra={"request_id": request_id})
+    _logger.error(
+        "a request failed by our own fault", exc_info=error, extra={TOLD: {"request_id": request_id}}
+    )
     return Problem("internal-error")
 
 
