@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 VOID: Final = "match-voided"
 """A match that is void after its end needs a receipt for its new end."""
 
-READERS_PACE_SECONDS: Final = 0.1
+READERS_PACE_SECONDS: Final = 0.25
 """Clocks, bots, seeds and disputes need what happened soon, and not at the price of a query a move each."""
 
 HOLDER_BYTES: Final = 8

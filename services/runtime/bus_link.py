@@ -28,8 +28,9 @@ HEADS_MAX: Final = 2_000
 BACKOFF_FIRST_SECONDS: Final = 0.05
 BACKOFF_LAST_SECONDS: Final = 2.0
 
-GATHER_SECONDS: Final = 0.004
-"""How long rings gather behind one that has just gone out; under load each would otherwise be a message of its own."""
+GATHER_SECONDS: Final = 0.02
+"""How long rings gather behind one that has just gone out; under load each would otherwise be a message of its own.
+A message costs its sender as much as a third of a move: it goes through the client, and comes back to who sent it."""
 
 HEALTH_SECONDS: Final = 5.0
 """How long a silent connection to Redis is trusted before it is tried with a ping, and how long the answer may take."""

@@ -348,16 +348,19 @@ class Subscription:
         Raises:
             FencedError: somebody else has the lead; nothing was done.
         """
-        async with connection.transaction():
+        if page.events:
+            async with connection.transaction():
+                moved = await self._checkpoint.move(connection, self._position, page.position, page.hash)
+                events = page.events
+                if moved.parked:
+                    parked = await self._checkpoint.parked_among(
+                        connection, {recorded.event.stream for recorded in events}
+                    )
+                    events = [recorded for recorded in events if recorded.event.stream not in parked]
+                if events:
+                    await self._apply(connection, events)
+        else:  # one statement needs no transaction around it
             moved = await self._checkpoint.move(connection, self._position, page.position, page.hash)
-            events = page.events
-            if moved.parked and events:
-                parked = await self._checkpoint.parked_among(
-                    connection, {recorded.event.stream for recorded in events}
-                )
-                events = [recorded for recorded in events if recorded.event.stream not in parked]
-            if events:
-                await self._apply(connection, events)
         self._position = page.position
         self._wanted = moved.wanted_by is not None
 

@@ -15,7 +15,7 @@ from services.runtime.log import LogUnavailableError
 from services.runtime.tasks import end
 
 RENEW_SECONDS: Final = HOLD_SECONDS / 3
-ROSTER_SECONDS: Final = 0.05
+ROSTER_SECONDS: Final = 0.25
 """How long the roster is given to enter a match whose start has just rung."""
 AGAIN_SECONDS: Final = 1.0
 """How long a match is left alone after something went wrong in it."""

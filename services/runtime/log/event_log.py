@@ -126,7 +126,8 @@ class EventLog:
         )
         self._types_sql = (
             f"SELECT {columns} FROM {schema}.events WHERE position > $1 AND position <= $2 "  # noqa: S608 - as above
-            "AND type = ANY ($3) ORDER BY position"
+            f"AND (type = ANY ($3) OR position = (SELECT max(position) FROM {schema}.events WHERE position <= $2)) "
+            "ORDER BY position"
         )
         self._tail_sql = f"SELECT coalesce(max(position), 0) FROM {schema}.events"  # noqa: S608 - as above
 
@@ -231,22 +232,22 @@ class EventLog:
 
         The server leaves out what belongs to other slices (``slice_of``): it reads all of it, the reader only its own.
         """
-        return await self._page(after, window, connection, self._slice_sql, slices, slice)
+        end = await connection.fetchrow(self._end_sql, after + min(window, PAGE_MAX))
+        if end is None or end[0] <= after:
+            return Page([], after, b"")
+        rows = await connection.fetch(self._slice_sql, after, end[0], slices, slice)
+        return Page([codec.to_recorded(row) for row in rows], end[0], end[1])
 
     async def read_types(
         self, after: int, window: int, types: Collection[str], connection: AnyConnection
     ) -> Page:
         """Return the events of these types among the ``window`` positions after a position."""
-        return await self._page(after, window, connection, self._types_sql, types)
-
-    async def _page(
-        self, after: int, window: int, connection: AnyConnection, sql: str, *which: object
-    ) -> Page:
-        end = await connection.fetchrow(self._end_sql, after + min(window, PAGE_MAX))
-        if end is None or end[0] <= after:
+        rows = await connection.fetch(self._types_sql, after, after + min(window, PAGE_MAX), types)
+        if not rows:
             return Page([], after, b"")
-        rows = await connection.fetch(sql, after, end[0], *which)
-        return Page([codec.to_recorded(row) for row in rows], end[0], end[1])
+        found = [codec.to_recorded(row) for row in rows]
+        last = found[-1]  # it is there whatever its type: so far was the log looked through
+        return Page(found if last.event.type in types else found[:-1], last.position, last.event.hash)
 
     async def head_position(self, *, connection: AnyConnection | None = None) -> int:
         """Return the position of the last event of the log, 0 while it is empty."""

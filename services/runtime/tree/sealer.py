@@ -47,7 +47,7 @@ TILES_MAX: Final = 1024
 URGENT_SECONDS: Final = 1.0
 """How long at least lies between two checkpoints, even if somebody waits for one."""
 
-PACE_SECONDS: Final = 0.1
+PACE_SECONDS: Final = 0.25
 """How long at least lies between two reads once the end is reached: many leaves cost little more than one."""
 
 STANDBY_SECONDS: Final = 1.0
