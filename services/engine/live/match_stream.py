@@ -10,7 +10,8 @@ import msgspec
 from services.engine.play.live import Live
 from services.engine.play.views import Views, Watcher
 from services.engine.play.wire import event_view
-from services.runtime.web.streams import Frame, frame
+from services.runtime.web.channel import Frame
+from services.runtime.web.streams import frame
 
 FRAMES_MAX: Final = 256
 

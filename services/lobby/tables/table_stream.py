@@ -11,8 +11,9 @@ from msgspec import Meta, Raw, Struct
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
 from services.lobby.tables.views import TableView, TableViews
+from services.runtime.web.channel import Frame
 from services.runtime.web.problems import Problem
-from services.runtime.web.streams import Frame, frame
+from services.runtime.web.streams import frame
 
 PAGE_FRAMES: Final = 200
 

@@ -24,7 +24,8 @@ from msgspec import Struct
 from services.projections.board.tables import Board, Change
 from services.projections.board.view import TableOnBoard, tables_of
 from services.runtime.platform import Platform
-from services.runtime.web.streams import Frame, frame
+from services.runtime.web.channel import Frame
+from services.runtime.web.streams import frame
 
 BELL: Final = "projection:board"
 """Under this name the doorbell rings when the board has changed."""

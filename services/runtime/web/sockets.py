@@ -22,11 +22,12 @@ from msgspec import Struct
 from services.runtime.platform import Platform
 from services.runtime.tokens.caller import ANONYMOUS, Caller
 from services.runtime.web.authentication import identify
+from services.runtime.web.channel import Frame
 from services.runtime.web.limiting import rate_limited
 from services.runtime.web.metrics import Metrics
 from services.runtime.web.problems import Problem, document_of_problem, problem_of
 from services.runtime.web.request import PLATFORM, PROVIDED
-from services.runtime.web.streams import KEEP_ALIVE_SECONDS, Frame, Source, StreamHub
+from services.runtime.web.streams import KEEP_ALIVE_SECONDS, Source, StreamHub
 
 HELLO_SECONDS: Final = 10.0
 """How long a client without a header may take to say who it is."""
@@ -162,9 +163,10 @@ class Conversation:
         """Send the stream."""
         version = await self._send_snapshot(source, after)
         stream = source.stream
-        with self._hub.following(stream, version) as follower:
+        with self._hub.following(source, version) as follower:
             while True:
-                fresh = await self._hub.frames(source, follower.version)
+                behind = follower.has_to_pull()
+                fresh = await self._hub.frames(source, follower.version) if behind else []
                 if len(fresh) > BEHIND_MAX:
                     # It could not keep up. What it missed is old by now: it is told so, and starts anew.
                     data = b'{"version":%d}' % fresh[-1].version
@@ -174,7 +176,7 @@ class Conversation:
                     for one in fresh:
                         await self._send_frame(one)
                     follower.version = fresh[-1].version
-                elif not await follower.ear.wait(KEEP_ALIVE_SECONDS):
+                elif not await follower.wait(KEEP_ALIVE_SECONDS):
                     head = max(self._hub.head(stream), follower.version)
                     await self._send(b"keep-alive", follower.version, b'{"version":%d}' % head)
 

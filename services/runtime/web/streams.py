@@ -1,14 +1,14 @@
 """Server-sent events: a stream of the log, followed by as many clients as like.
 
-What goes out is pulled, not pushed: a stream remembers only the version it has sent, waits for the doorbell,
-and reads what came after. So nothing queues up for a slow reader, nothing is lost when a ring is, and a
-client that comes back with ``Last-Event-ID`` (or ``?after=``) continues where it was.
+A stream remembers only the version it has sent, and reads what came after. So nothing queues up for a slow reader,
+nothing is lost when a ring is, and a client that comes back with ``Last-Event-ID`` (or ``?after=``) continues where it
+was. Those who have everything and keep up are spared the reading: a channel hands them what is new (``channel.py``).
 
 The frames::
 
     event: snapshot     first, always: the whole view at the version that the client continues from, else the newest
     event: …            one for each event after it, named by the source
-    event: keep-alive   every 15 seconds without another: {"version": the newest version}
+    event: keep-alive   at least every 15 seconds without another: {"version": the newest version}
 
 The id of a frame is the version up to which this stream has been sent. A client whose last id stays below the
 version in the keep-alives hangs, and should connect anew.
@@ -22,18 +22,20 @@ import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from copy import copy
+from functools import partial
 from typing import Any, Final, Protocol, cast
 
 from litestar import Response
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Send
-from msgspec import Struct
 
-from services.runtime.bus import Ear
 from services.runtime.platform import Platform
 from services.runtime.tasks import end
+from services.runtime.web.channel import Channel, Follower, Frame, Push
 from services.runtime.web.limiting import address_of
 from services.runtime.web.metrics import Metrics
+from services.runtime.web.one_write import PUSH
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 
@@ -54,13 +56,6 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",
 }
-
-
-class Frame(Struct, frozen=True):
-    """A frame as it is sent, and the version that it leads to."""
-
-    version: int
-    data: bytes
 
 
 def frame(event: str, version: int, data: bytes) -> Frame:
@@ -103,7 +98,8 @@ class StreamHub:
         self._open_by: Counter[str] = Counter()
         self._recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
         self._connections = platform.log.connections
-        self._followers: dict[str, set[_Follower]] = {}
+        self._channels: dict[str, dict[str, Channel]] = {}
+        """By stream of the log and audience, while anybody follows."""
         self._heads: dict[str, int] = {}
 
     def admit(self, caller: str, address: str) -> list[str]:
@@ -165,18 +161,30 @@ class StreamHub:
             return fresh
 
     @contextmanager
-    def following(self, stream: str, version: int) -> Iterator[_Follower]:
-        """Follow a stream of the log that has been sent up to a version."""
-        with self._platform.bell.listen(stream) as ear:
-            follower = _Follower(ear, version)
-            self._followers.setdefault(stream, set()).add(follower)
-            try:
-                yield follower
-            finally:
-                others = self._followers[stream]
-                others.discard(follower)
-                if not others:
-                    del self._followers[stream]
+    def following(self, source: Source, version: int, push: Push | None = None) -> Iterator[Follower]:
+        """Follow what has been sent up to a version; with ``push`` most of the rest will be handed over."""
+        stream, audience = source.stream, source.audience  # what a source says may change meanwhile
+        audiences = self._channels.setdefault(stream, {})
+        channel = audiences.get(audience)
+        if channel is None:
+            channel = audiences[audience] = Channel(
+                self._platform.bell,
+                stream,
+                version,
+                partial(self.frames, copy(source)),  # a source may remember what it has told
+                self._platform.settings.poll_seconds,
+            )
+        follower = Follower(channel, version, push)
+        channel.followers.add(follower)
+        try:
+            yield follower
+        finally:
+            channel.followers.discard(follower)
+            if not channel.followers:
+                channel.close()
+                del audiences[audience]
+                if not audiences:
+                    del self._channels[stream]
                     self._heads.pop(stream, None)
 
     def head(self, stream: str) -> int:
@@ -201,21 +209,11 @@ class StreamHub:
                 _logger.warning("the streams could not look at the log: %r", error)
 
     async def _look(self) -> None:
-        for stream, version in (await self._platform.log.heads_of(self._followers)).items():
-            self._heads[stream] = version
-            for follower in self._followers.get(stream, ()):
-                if follower.version < version:
-                    follower.ear.wake()
-
-
-class _Follower:
-    """One open stream: how far it has been sent, and what wakes it."""
-
-    __slots__ = ("ear", "version")
-
-    def __init__(self, ear: Ear, version: int) -> None:
-        self.ear = ear
-        self.version = version
+        for stream, version in (await self._platform.log.heads_of(self._channels)).items():
+            if stream in self._channels:
+                self._heads[stream] = version
+                for channel in self._channels[stream].values():
+                    channel.look(version)
 
 
 class _Recent:
@@ -313,18 +311,19 @@ class _Sender:
         self._session = session
         self._counted = counted
 
-    async def __call__(self, _scope: Any, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Be the ASGI app of the response."""
+        push: Push | None = scope["state"].get(PUSH)
         headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         with self._hub.opened(self._counted):
-            await self._send_until_end(receive, send)
+            await self._send_until_end(receive, send, push)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _send_until_end(self, receive: Receive, send: Send) -> None:
+    async def _send_until_end(self, receive: Receive, send: Send, push: Push | None) -> None:
         self._metrics.streams.inc()
         ends: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(self._send_all(send)),
+            asyncio.ensure_future(self._send_all(send, push)),
             asyncio.ensure_future(_gone(receive)),
             asyncio.ensure_future(self._platform.stopping.wait()),
         ]
@@ -341,16 +340,17 @@ class _Sender:
             # The headers are out, so there is no answering with a problem: end, and the client comes back.
             _logger.warning("a stream of %s broke off", self._source.stream, exc_info=results[0])
 
-    async def _send_all(self, send: Send) -> None:
+    async def _send_all(self, send: Send, push: Push | None) -> None:
         await _send_bytes(send, b"retry: %d\n\n%b" % (RECONNECT_MS, self._snapshot.data))
         stream = self._source.stream
-        with self._hub.following(stream, self._snapshot.version) as follower:
+        with self._hub.following(self._source, self._snapshot.version, push) as follower:
             while True:
-                fresh = await self._hub.frames(self._source, follower.version)
+                behind = follower.has_to_pull()
+                fresh = await self._hub.frames(self._source, follower.version) if behind else []
                 if fresh:
                     await _send_bytes(send, b"".join([one.data for one in fresh]))
                     follower.version = fresh[-1].version
-                elif not await follower.ear.wait(KEEP_ALIVE_SECONDS):
+                elif not await follower.wait(KEEP_ALIVE_SECONDS):
                     # The id is what this stream has sent, the version how far things are.
                     head = max(self._hub.head(stream), follower.version)
                     data = b'event: keep-alive\nid: %d\ndata: {"version":%d}\n\n' % (follower.version, head)
