@@ -89,6 +89,7 @@ def service(platform: Platform) -> Service:
             one.apply,
             forget=one.forget,
             types=one.TYPES,
+            newest=one is deadlines,
             pace_seconds=READERS_PACE_SECONDS,
         )
         for one in (reveals, deadlines, Roster(), docket)

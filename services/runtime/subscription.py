@@ -117,6 +117,7 @@ class Subscription:
         forget: empties what it has filled, so that it may begin again at the first event where the log has lost its
             tail. None: then it stops (``lost-tail``), and somebody else has to know what to do.
         types: the types of events that it is given, None for all; of others it only learns how far the log goes.
+        newest: besides them, the last event of each stream that has moved on in a page, at least.
         pace_seconds: how long it lets events gather, once it has caught up; the first one after a silence never waits.
     """
 
@@ -136,11 +137,13 @@ class Subscription:
         lease_seconds: float = LEASE_SECONDS,
         forget: Forget | None = None,
         types: Collection[str] | None = None,
+        newest: bool = False,
         pace_seconds: float = PACE_SECONDS,
     ) -> None:
         if types is not None and slices > 1:
             raise ValueError("a subscription is either cut into slices or limited to types")
         self._types = None if types is None else sorted(types)
+        self._newest = newest
         self._pace_seconds = pace_seconds
         self._database = database
         self._log = log
@@ -304,7 +307,9 @@ class Subscription:
                 self._position, self._window, self._slice, self._slices, connection
             )
         if self._types is not None:
-            return await self._log.read_types(self._position, self._window, self._types, connection)
+            return await self._log.read_types(
+                self._position, self._window, self._types, connection, newest=self._newest
+            )
         events = await self._log.read_all(self._position, self._window, connection=connection)
         if not events:
             return Page([], self._position, b"")

@@ -110,6 +110,38 @@ async def test_names_and_versions_go_their_own_ways(opened: Database, log: Event
     assert notes[0].positions == notes[1].positions == notes[2].positions == list(range(1, 13))
 
 
+@pytest.mark.parametrize("window", [3, 1_000])
+async def test_of_types_it_is_given_those_and_of_streams_at_least_the_last_event(
+    opened: Database, log: EventLog, window: int
+):
+    wanted = "busted"
+    for stream, rounds in ((Stream(), 3), (Stream(), 1), (Stream(), 2)):
+        await write_rounds(log.append, stream, rounds)
+        item = stream.next(type=wanted)
+        await log.append(item)
+        stream.took(item)
+        await write_rounds(log.append, stream, 2)
+    everything = await log.read_all(0)
+    of_type = [one.position for one in everything if one.event.type == wanted]
+    ends = {one.event.stream: one.position for one in everything}
+    typed, moved = Notes(), Notes()
+    subscriptions = [
+        Subscription(opened, log, None, "typed", 1, typed.apply, page_max=window, types={wanted}),
+        Subscription(
+            opened, log, None, "moved", 1, moved.apply, page_max=window, types={wanted}, newest=True
+        ),
+    ]
+    async with running(*subscriptions):
+        for subscription in subscriptions:
+            await subscription.caught_up()
+    assert typed.positions == of_type
+    assert {*of_type, *ends.values()} <= set(moved.positions)
+    assert moved.positions == sorted(set(moved.positions))
+    if window > len(everything):
+        assert set(moved.positions) == {*of_type, *ends.values()}
+    assert [one.status.position for one in subscriptions] == [everything[-1].position] * 2
+
+
 @pytest.mark.usefixtures("quick")
 async def test_one_works_the_other_stands_by_and_takes_over(opened: Database, log: EventLog):
     first, second = Notes(), Notes()

@@ -39,10 +39,11 @@ class Stream:
         sealed: bytes | None = None,
         request: bytes = b"request",
         answer: bytes = b'{"ok":true}',
+        type: str = "rolled",
     ) -> Append:
         """Return an append behind the present head; it moves with ``took``."""
         drafts = [
-            Draft("rolled", 1, body, sealed=sealed, salt=None if sealed is None else bytes(range(16)))
+            Draft(type, 1, body, sealed=sealed, salt=None if sealed is None else bytes(range(16)))
             for body in bodies or (b'{"type":"rolled"}',)
         ]
         command = command or f"c_{next(_numbers):026}"

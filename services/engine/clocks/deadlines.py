@@ -17,8 +17,8 @@ class Deadlines:
 
     NAME: Final = "engine-clocks"
     VERSION: Final = 1
-    TYPES: Final = None
-    """Whatever happens in a match may move its clock."""
+    TYPES: Final = frozenset({"match-started"})
+    """Whatever else happens in a match may move its clock; but what it is does not matter, only that it happened."""
 
     def __init__(self, live: LiveMatches) -> None:
         """Look at matches through the live ones of this process."""

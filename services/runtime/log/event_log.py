@@ -129,6 +129,11 @@ class EventLog:
             f"AND (type = ANY ($3) OR position = (SELECT max(position) FROM {schema}.events WHERE position <= $2)) "
             "ORDER BY position"
         )
+        self._newest_sql = (
+            f"SELECT {columns} FROM {schema}.events WHERE position > $1 AND position <= $2 "  # noqa: S608 - as above
+            f"AND (type = ANY ($3) OR position IN (SELECT max(position) FROM {schema}.events "
+            "WHERE position > $1 AND position <= $2 GROUP BY stream)) ORDER BY position"
+        )
         self._tail_sql = f"SELECT coalesce(max(position), 0) FROM {schema}.events"  # noqa: S608 - as above
 
     async def __aenter__(self) -> Self:
@@ -239,15 +244,26 @@ class EventLog:
         return Page([codec.to_recorded(row) for row in rows], end[0], end[1])
 
     async def read_types(
-        self, after: int, window: int, types: Collection[str], connection: AnyConnection
+        self,
+        after: int,
+        window: int,
+        types: Collection[str],
+        connection: AnyConnection,
+        *,
+        newest: bool = False,
     ) -> Page:
-        """Return the events of these types among the ``window`` positions after a position."""
-        rows = await connection.fetch(self._types_sql, after, after + min(window, PAGE_MAX), types)
+        """Return the events of these types among the ``window`` positions after a position.
+
+        With ``newest`` also the last one there of each stream, whatever it is: it says that the stream has moved on.
+        """
+        sql = self._newest_sql if newest else self._types_sql
+        rows = await connection.fetch(sql, after, after + min(window, PAGE_MAX), types)
         if not rows:
             return Page([], after, b"")
         found = [codec.to_recorded(row) for row in rows]
         last = found[-1]  # it is there whatever its type: so far was the log looked through
-        return Page(found if last.event.type in types else found[:-1], last.position, last.event.hash)
+        wanted = found if newest or last.event.type in types else found[:-1]
+        return Page(wanted, last.position, last.event.hash)
 
     async def head_position(self, *, connection: AnyConnection | None = None) -> int:
         """Return the position of the last event of the log, 0 while it is empty."""

@@ -252,12 +252,20 @@ class SpreadLog(EventLog):
         )
 
     async def read_types(
-        self, after: int, window: int, types: Collection[str], connection: AnyConnection
+        self,
+        after: int,
+        window: int,
+        types: Collection[str],
+        connection: AnyConnection,
+        *,
+        newest: bool = False,
     ) -> Page:
         """Return the events of these types; where there are several logs, the others are left out here."""
         if not self._others:
-            return await super().read_types(after, window, types, connection)
-        return await self._picked(after, window, connection, lambda recorded: recorded.event.type in types)
+            return await super().read_types(after, window, types, connection, newest=newest)
+        return await self._picked(
+            after, window, connection, lambda recorded: newest or recorded.event.type in types
+        )
 
     async def head_position(self, *, connection: AnyConnection | None = None) -> int:
         """Return how many events there are in all logs; the last has that position, or will have it in a moment."""
