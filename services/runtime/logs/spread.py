@@ -141,6 +141,8 @@ class SpreadLog(EventLog):
     @property
     def connections(self) -> int:
         """How many connections the writers of all logs have needed so far."""
+        if not self._others:
+            return super().connections
         return super().connections + sum(part.log.connections for part in self._others.values())
 
     def part_of(self, stream: str) -> EventLog:
