@@ -7,9 +7,12 @@ import re
 from time import perf_counter
 from typing import Final, cast
 
+_GOOD: Final = b"HTTP/1.1 200"
 _ID: Final = re.compile(rb"\nid: ?(\d+)")
 AT_A_TIME: Final = 100
 OPEN_SECONDS_MAX: Final = 600.0
+AGAIN_SECONDS: Final = 1.0
+"""How long it is waited when streams were refused, as ``Retry-After`` says."""
 
 
 class Listener(asyncio.Protocol):
@@ -18,7 +21,9 @@ class Listener(asyncio.Protocol):
     def __init__(self, sent: dict[int, float], delays_seconds: list[float]) -> None:
         self._sent = sent
         self._delays = delays_seconds
-        self.answered = asyncio.get_running_loop().create_future()
+        self._greeted = False
+        self.answered: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Whether the stream was opened, or refused, as by a busy service."""
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -28,8 +33,13 @@ class Listener(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Note what has come."""
         now = perf_counter()
-        if not self.answered.done() and _ID.search(data):
-            self.answered.set_result(None)
+        if not self.answered.done():
+            if not data.startswith(_GOOD) and not self._greeted:
+                self.answered.set_result(False)
+                return
+            self._greeted = True
+            if _ID.search(data):
+                self.answered.set_result(True)
         for found in _ID.finditer(data):
             at = self._sent.get(int(found[1]))
             if at is not None:
@@ -39,7 +49,7 @@ class Listener(asyncio.Protocol):
 async def listen(
     port: int, path: str, count: int, sent: dict[int, float], delays_seconds: list[float]
 ) -> list[Listener]:
-    """Open so many streams, and return when each has had its first event.
+    """Open so many streams, and return when each has had its first event; those that are refused are tried again.
 
     Raises:
         TimeoutError: it takes too long.
@@ -56,8 +66,11 @@ async def listen(
             for listener in few:
                 assert listener.transport is not None
                 listener.transport.write(request)
-            await asyncio.gather(*(listener.answered for listener in few))
-            opened += few
+            good = await asyncio.gather(*(listener.answered for listener in few))
+            opened += (listener for listener, is_open in zip(few, good, strict=True) if is_open)
+            if not all(good):
+                hang_up([listener for listener, is_open in zip(few, good, strict=True) if not is_open])
+                await asyncio.sleep(AGAIN_SECONDS)
     return opened
 
 
