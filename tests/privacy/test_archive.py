@@ -2,18 +2,25 @@
 
 import gzip
 import json
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
+from uuid import uuid4
 
 import pytest
 
 from services.cli.archiving.place import Place, PlaceError
+from services.contracts.ids import MATCH, make_id
 from tests.disputes.hall import AUDITOR
 from tests.http.app import SECRET_KEY
 from tests.privacy.house import House, Person, house_of, macao
 from tests.privacy.small_s3 import ACCESS_KEY, SmallS3, small_s3
 from tests.privacy.test_keys import NEW_KEY
 from tests.support.databases import Databases
+
+REAL_S3: Final = os.environ.get("MACAO_TEST_S3", "")
 
 
 @pytest.fixture
@@ -183,6 +190,54 @@ async def test_a_new_database_serves_what_the_archive_holds(
         assert await macao("archive", directory, "restore") == 1
         assert (said := capsys.readouterr().out).startswith(f"{second}: ")
         assert "1 matches are in the log again, 0 were there before; 1 were left." in said
+
+
+@pytest.fixture(params=["small", "real"])
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Give an address: of the small server of these tests, and of a real one, where MACAO_TEST_S3 names a bucket."""
+    if request.param == "small":
+        request.getfixturevalue("bucket")
+        yield "s3://records/macao"
+        return
+    if not REAL_S3:
+        pytest.skip("MACAO_TEST_S3=s3://bucket with AWS_… variables names a real store")
+    yield f"{REAL_S3}/{uuid4().hex}"
+
+
+async def test_a_bucket_is_enough_for_a_new_database(
+    deployed: str, databases: Databases, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:  # fmt: skip
+    keys = tmp_path / "keys.json"
+    async with house_of(deployed) as house:
+        match = await ended(house, await house.account("Anna"), await house.account("Bela"))
+        record = (await house.client.get(f"/v1/matches/{match}/record")).content
+        keys.write_bytes((await house.client.get("/.well-known/jwks.json")).content)
+    assert await macao("archive", store, "--older-than", "0") == 0
+    assert await macao("archive", store, "--older-than", "0") == 0
+    said = capsysbinary.readouterr().out.decode().splitlines()
+    assert [line.split()[0] for line in said] == ["1", "0"]
+    assert await macao("archive", store, "get", match) == 0
+    assert capsysbinary.readouterr().out == record
+    assert await macao("archive", store, "get", "m_01KB9YTEST0000000000000000") == 1
+    assert b"is not in" in capsysbinary.readouterr().err
+    # Nothing but the bucket is left.
+    assert await macao("archive", store, "verify", "--offline", "--key", str(keys)) == 0
+    async with databases.fresh() as anew:
+        monkeypatch.setenv("MACAO_DATABASE_URL", anew)
+        monkeypatch.setenv("MACAO_SECRET_KEY", NEW_KEY)
+        assert await macao("archive", store, "restore", "--key", str(keys)) == 0
+        assert await macao("audit", match) == 0
+        async with house_of(anew, NEW_KEY) as house:
+            after = (await house.client.get(f"/v1/matches/{match}/record")).content
+            assert after.splitlines()[1:-1] == record.splitlines()[1:-1]
+    if store.startswith(f"{REAL_S3}/"):
+        # More than a store lists in one answer.
+        place = Place.at(f"{store}/many")
+        many = {make_id(MATCH, 1, number.to_bytes(10)) for number in range(1_001)}
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda one: place.put(one, b"{}"), many))
+        assert set(place.matches()) == many
 
 
 async def test_a_match_whose_chain_is_broken_is_not_archived(
