@@ -18,6 +18,8 @@ from weakref import WeakKeyDictionary
 import asyncpg
 from asyncpg import Connection
 
+from services.runtime.pool import SteadyConnection
+
 CONNECT_SECONDS: Final = 10.0
 """How long one host may take to let us in."""
 
@@ -88,6 +90,7 @@ class Hosts:
             connection.terminate()
 
     async def _connect(self, url: str, options: dict[str, Any]) -> Connection[Any]:
+        options = {"connection_class": SteadyConnection, **options}
         connection: Connection[Any] = await asyncpg.connect(url, timeout=self._seconds, **options)
         if self._asks:
             try:

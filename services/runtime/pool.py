@@ -8,10 +8,12 @@ import asyncpg
 from asyncpg.pool import PoolAcquireContext
 
 if TYPE_CHECKING:
-    from asyncpg import Pool
+    from asyncpg import Connection, Pool
 
+    _Connection = Connection[Any]
     _Pool = Pool[Any]
 else:
+    _Connection = asyncpg.Connection
     _Pool = asyncpg.Pool
 
 ACQUIRE_SECONDS: Final = 5.0
@@ -19,6 +21,22 @@ ACQUIRE_SECONDS: Final = 5.0
 
 QUERIES_MAX: Final = 50_000
 IDLE_SECONDS_MAX: Final = 300.0
+
+
+class SteadyConnection(_Connection):
+    """A connection that says that it was ended, whenever that was.
+
+    ``Hosts`` ends connections that lead to a server which is no primary any more, whatever they are doing. In between
+    two answers of one query the driver then finds itself without a protocol, and says so by an ``AttributeError``.
+    """
+
+    async def _execute(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await super()._execute(*arguments, **options)  # type: ignore[misc]  # not in the stubs
+        except AttributeError as error:
+            if self.is_closed():
+                raise asyncpg.ConnectionDoesNotExistError("the connection was ended meanwhile") from error
+            raise
 
 
 class PatientPool(_Pool):
@@ -44,7 +62,7 @@ async def open_pool(url: str, **options: Any) -> PatientPool:
         "connect": None,
         "setup": None,
         "loop": None,
-        "connection_class": asyncpg.Connection,
+        "connection_class": SteadyConnection,
         "record_class": asyncpg.Record,
         **options,
     }

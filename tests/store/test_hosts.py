@@ -15,8 +15,9 @@ import pytest
 
 from services.cli.embedded.ports import free_port
 from services.runtime import hosts
-from services.runtime.database import Database, settle
+from services.runtime.database import Database, connection_broke, settle
 from services.runtime.hosts import SILENT_SECONDS, Hosts, urls_of
+from services.runtime.pool import open_pool
 from tests.store.writers import settings_for
 
 
@@ -151,3 +152,25 @@ async def test_nothing_is_written_to_settle_where_no_standby_is_waited_for(datab
             assert await connection.fetchval("SELECT pg_current_xact_id_if_assigned()") is None
     finally:
         await connection.close()
+
+
+async def test_a_connection_that_is_ended_between_two_answers_is_a_broken_connection(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = await open_pool(database, min_size=1, max_size=1, statement_cache_size=0)
+    try:
+        async with pool.acquire() as proxy:
+            connection: Any = proxy._con
+            prepared = connection._get_statement
+
+            async def ended(*arguments: Any, **options: Any) -> Any:
+                statement = await prepared(*arguments, **options)
+                connection.terminate()
+                return statement
+
+            monkeypatch.setattr(type(connection), "_get_statement", staticmethod(ended))
+            with pytest.raises(asyncpg.ConnectionDoesNotExistError) as caught:
+                await connection.fetchval("SELECT 1")
+            assert connection_broke(caught.value)
+    finally:
+        pool.terminate()
