@@ -45,6 +45,7 @@ CAREFUL = dataclasses.replace(
         if isinstance(move, Stand) and 0 < state.total < 6
         else DICE_RACE.decide(state, seat, move, chance)
     ),
+    story=None,  # it tells what the version before decides
 )
 # dice-race@3: one more than the target is no bust.
 LENIENT = dataclasses.replace(
