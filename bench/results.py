@@ -1,7 +1,7 @@
 """What is left of a bench: its table as it was printed, every figure of every round as JSON, and a plot.
 
-A bench calls ``keep`` at its end. Files are written where ``macao bench`` asks for them (``MACAO_BENCH_RESULTS``);
-a bench that is run by itself only prints.
+A bench calls ``keep`` at its end. Files are written under the name that ``macao bench`` gives them, without an ending
+(``MACAO_BENCH_RESULT``); a bench that is run by itself only prints.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-VARIABLE: Final = "MACAO_BENCH_RESULTS"
+VARIABLE: Final = "MACAO_BENCH_RESULT"
 BAR_INCHES: Final = 0.28
 CHART_INCHES: Final = 1.1
 WIDTH_INCHES: Final = 9.0
@@ -83,7 +83,7 @@ def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | Non
     if not given:
         return
     now = datetime.now(UTC)
-    stem = Path(given) / f"{now:%Y-%m-%d-%H%M}-{name}"
+    stem = Path(given)
     result = Result(
         name, f"{now:%Y-%m-%dT%H:%M:%SZ}", machine, round(os.getloadavg()[0], 1), _arguments(), charts, graphs or []
     )  # fmt: skip

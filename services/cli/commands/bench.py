@@ -56,9 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(name: str, rest: list[str]) -> int:
-    environment = {**os.environ, "MACAO_BENCH_RESULTS": str(ROOT / RESULTS), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", f"bench.{name}", *rest]
     begun = datetime.now(UTC)
+    result = ROOT / RESULTS / f"{begun:%Y-%m-%d-%H%M}-{name}"
+    environment = {**os.environ, "MACAO_BENCH_RESULT": str(result), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", f"bench.{name}", *rest]
     said: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -69,8 +70,8 @@ def _run(name: str, rest: list[str]) -> int:
             process.wait()
             raise
     if process.returncode == 0 and "--help" not in rest and "-h" not in rest:
-        table = ROOT / RESULTS / f"{datetime.now(UTC):%Y-%m-%d-%H%M}-{name}.txt"
-        table.parent.mkdir(parents=True, exist_ok=True)
-        heading = f"macao bench {' '.join([name, *rest])}, begun {begun:%Y-%m-%d %H:%M} UTC\n\n"
-        table.write_text(heading + "".join(said), "utf-8")
+        # The arguments stand in the JSON; there the addresses of databases are left out.
+        result.parent.mkdir(parents=True, exist_ok=True)
+        heading = f"macao bench {name}, begun {begun:%Y-%m-%d %H:%M} UTC\n\n"
+        result.with_suffix(".txt").write_text(heading + "".join(said), "utf-8")
     return process.returncode
