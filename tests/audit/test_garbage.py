@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from services.contracts.events.catalogue import UndecodableEventError
-from services.engine.audit import Verdict, audit_lines, describe
 from services.engine.record import RecordError, line_of, read_record, read_sheet
-from services.engine.replay import Replay, ReplayError
 from services.engine.rules.catalogue import CATALOGUE
 from tests.audit.play import OTHER_KEY, play, rechained, record, sit_down
+from tests.support.told import told
 
 EVENTS = play(sit_down(CATALOGUE, "dice-race", {"chips_to_win": 1}), random.Random(5))
 LINES = record(EVENTS)
@@ -44,18 +43,6 @@ DRAWS = st.fixed_dictionaries(
         | st.lists(st.text(max_size=2), max_size=3),
     }
 )
-
-
-def told(lines: list[bytes]) -> Verdict:
-    """Every way in which a record is read; none of them may raise anything but its own error."""
-    verdict = audit_lines(lines, CATALOGUE)
-    assert describe(verdict)
-    msgspec.json.encode(verdict)
-    try:
-        Replay(read_record(lines).events, CATALOGUE)
-    except (RecordError, ReplayError):
-        assert not verdict.sound
-    return verdict
 
 
 @patient

@@ -17,14 +17,13 @@ import msgspec
 
 from services.contracts.events.catalogue import TYPES, UndecodableEventError, decode, encode
 from services.engine.audit import audit_lines, describe
-from services.engine.record import RecordError, read_record
-from services.engine.replay import Replay, ReplayError
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import CATALOGUE, read_options
 from services.engine.rules.kernel import AnyRules, Refusal
 from services.runtime.web.bodies import strictly
 from tests.support.javascript import JavaScript
 from tests.support.matches import Recorded, random_moves, start
+from tests.support.told import told
 from tests.verifier.records import GAMES, golden_events, golden_files
 
 KINDS: Final = sorted(TYPES)
@@ -91,14 +90,7 @@ def options(data: bytes) -> None:
 
 def record(data: bytes) -> None:
     """A file is audited and replayed, or refused; nothing else."""
-    lines = list(io.BytesIO(data))
-    verdict = audit_lines(lines, CATALOGUE)
-    assert describe(verdict)
-    msgspec.json.encode(verdict)
-    try:
-        Replay(read_record(lines).events, CATALOGUE)
-    except (RecordError, ReplayError):
-        assert not verdict.sound
+    told(list(io.BytesIO(data)))
 
 
 def verifiers(data: bytes) -> None:

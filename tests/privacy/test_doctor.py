@@ -23,6 +23,7 @@ from services.cli.doctor.patient import Patient
 from services.engine.play.commitments import SEEDS
 from services.runtime.clock import system_entropy
 from services.runtime.logs.adding import Sites, add_log
+from services.runtime.logs.spread import SpreadLog
 from services.runtime.vault import Vault
 from tests.http.app import SECRET_KEY, settings_of
 from tests.logs.conftest import spread, stream_in, write
@@ -381,14 +382,18 @@ async def test_logs_that_cannot_be_looked_at_are_named(databases: Any, database:
             assert failures[0].startswith(said)
 
 
+async def read_in_north(log: SpreadLog) -> None:
+    """Write an event into the log north, and wait until it has its place in the reading order."""
+    await write(log, stream_in("north"), b"{}")
+    async with asyncio.timeout(10):
+        while not await log.read_all(0):
+            await asyncio.sleep(0.02)
+
+
 async def test_a_reader_that_is_behind_is_told_where(database: str) -> None:
     await add_log(Sites(database, {}), "north", "main")
     async with spread(database) as log:
-        stream = stream_in("north")
-        await write(log, stream, b"{}")
-        async with asyncio.timeout(10):
-            while not await log.read_all(0):
-                await asyncio.sleep(0.02)
+        await read_in_north(log)
         async with looked_after(database) as patient:
             await broken(
                 patient,
@@ -404,10 +409,7 @@ async def test_a_reader_that_is_behind_is_told_where(database: str) -> None:
 async def test_a_log_that_nobody_reads_is_named(database: str) -> None:
     await add_log(Sites(database, {}), "north", "main")
     async with spread(database) as log:
-        await write(log, stream_in("north"), b"{}")
-        async with asyncio.timeout(10):
-            while not await log.read_all(0):
-                await asyncio.sleep(0.02)
+        await read_in_north(log)
     async with looked_after(database) as patient:
         await broken(
             patient,

@@ -1,11 +1,12 @@
 """What the proxies of the tests have in common: listening, and a task for every connection."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from typing import Any, Self
 
 
-class Relay:
+class Relay(ABC):
     """Takes connections that are meant for one address; what becomes of them is up to ``carry``.
 
     Attributes:
@@ -30,9 +31,9 @@ class Relay:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @abstractmethod
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Look after one connection until it ends."""
-        raise NotImplementedError
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Open a connection to the address that the clients mean."""
