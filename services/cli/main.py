@@ -5,6 +5,8 @@ the standard library only; what a command works with is imported when it runs.
 """
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -99,7 +101,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 well, 1 not, 2 wrongly called, 130 interrupted."""
+    """Run one command, and return its exit code: 0 well, 1 not, 2 wrongly called, 130 interrupted, 141 not read on."""
     parser = _parser()
     args, rest = parser.parse_known_args(arguments)
     command: Command | None = args.command
@@ -110,12 +112,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{command.NAME} does not know {' '.join(rest)}")
     args.rest = rest
     try:
-        return command.run(args)
+        code = command.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read along (`head`, a pager) has seen enough; what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except Advice as advice:
         print(f"macao: {advice}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

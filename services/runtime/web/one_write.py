@@ -39,10 +39,14 @@ class JoiningTransport:
             return
         self._transport.write(data)
 
-    def close(self) -> None:
-        """Write what is held, and close."""
+    def let_go(self) -> None:
+        """Write what is held: no body comes, as of an answer to HEAD, which says how long it would have been."""
         if self._head:
             self.write(b"")
+
+    def close(self) -> None:
+        """Write what is held, and close."""
+        self.let_go()
         self._transport.close()
 
     def __getattr__(self, name: str) -> Any:
@@ -66,6 +70,11 @@ class OneWriteProtocol(HttpToolsProtocol):
         state = cast("Any", self.scope)["state"]
         state[WHOLE] = True
         state[PUSH] = self.push
+
+    def on_response_complete(self) -> None:
+        """Take the end of an answer."""
+        cast("JoiningTransport", self.transport).let_go()
+        super().on_response_complete()
 
     def push(self, data: bytes) -> bool:
         """Write a part of a streamed answer that has begun, unless the client is slow or gone; say whether it was.
