@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
@@ -25,6 +24,7 @@ from services.engine.rules.match import Match
 from services.engine.rules.thinking_time import TurnClock
 from services.engine.rules.thinking_time import after as clock_after
 from services.runtime.clock import Entropy
+from services.runtime.lately import Lately
 from services.runtime.log import Append, Appended, Conflict, EventLog, Outcome
 from services.runtime.web.problems import Problem
 
@@ -70,7 +70,7 @@ class LiveMatches:
         self._commitments = commitments
         self._catalogue = catalogue
         self._entropy = entropy
-        self._live: OrderedDict[str, Live] = OrderedDict()
+        self._live = Lately[Live](LIVE_MATCHES_MAX, lambda live: live.lock.locked())
         self._connections = log.connections
 
     async def get(self, match: str) -> Live | None:
@@ -86,14 +86,16 @@ class LiveMatches:
             if live is None:
                 return None
             live = self.keep(live)
-        self._live.move_to_end(match)
         return live
 
     def keep(self, live: Live) -> Live:
         """Keep a match, as one that has just begun, and return it as it is known from now on."""
         self._forget_other_servers()
-        known = self._live.setdefault(live.match.started.match, live)
-        self._forget_some()
+        name = live.match.started.match
+        known = self._live.get(name)
+        if known is None:
+            known = live
+            self._live.keep(name, live)
         return known
 
     async def refreshed(self, match: str) -> Live | None:
@@ -188,7 +190,7 @@ class LiveMatches:
                 head.version == live.head.version and head.hash != live.head.hash
             ):
                 # The log has lost what we know: whoever comes next folds it anew.
-                self._live.pop(stream, None)
+                self._live.forget(stream)
             case Conflict():
                 await self.catch_up(live)
             case _:
@@ -238,13 +240,6 @@ class LiveMatches:
         if self._connections != self._log.connections:
             self._connections = self._log.connections
             self._live.clear()
-
-    def _forget_some(self) -> None:
-        if len(self._live) <= LIVE_MATCHES_MAX:
-            return
-        for known in list(self._live)[: len(self._live) - LIVE_MATCHES_MAX]:
-            if not self._live[known].lock.locked():
-                del self._live[known]
 
 
 def _start_of_last_command(events: list[Event]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
@@ -16,6 +15,7 @@ from services.contracts.events.table import TableOpened
 from services.contracts.ids import TABLE, is_id
 from services.lobby.tables.table import Table, evolve, opened
 from services.runtime.clock import Clock
+from services.runtime.lately import Lately
 from services.runtime.log import Append, Appended, EventLog, Outcome
 from services.runtime.web.idempotency import Command
 
@@ -47,7 +47,7 @@ class TableStreams:
     def __init__(self, log: EventLog, clock: Clock) -> None:
         self._log = log
         self._clock = clock
-        self._remembered: OrderedDict[str, Loaded] = OrderedDict()
+        self._remembered = Lately[Loaded](REMEMBERED_MAX)
         self._connections = log.connections
 
     async def load(self, table: str) -> Loaded | None:
@@ -59,10 +59,7 @@ class TableStreams:
             self._remembered.clear()  # another server may answer by now, and not have all that was seen on the old one
         loaded = await self._read_on(table, self._remembered.get(table))
         if loaded is not None:
-            self._remembered[table] = loaded
-            self._remembered.move_to_end(table)
-            if len(self._remembered) > REMEMBERED_MAX:
-                self._remembered.popitem(last=False)
+            self._remembered.keep(table, loaded)
         return loaded
 
     async def load_at(self, table: str, version: int) -> Table | None:
@@ -135,7 +132,7 @@ class TableStreams:
         )
         if not isinstance(outcome, Appended):
             # Whatever this process remembers of the table is out of date, or of a log that lost its tail.
-            self._remembered.pop(table, None)
+            self._remembered.forget(table)
         return outcome, decided.table
 
     async def _read_on(self, table: str, loaded: Loaded | None) -> Loaded | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,21 +15,21 @@ from litestar import Litestar, Response, get
 from litestar.datastructures import State
 from litestar.exceptions import MethodNotAllowedException
 from litestar.response import Redirect
-from litestar.types import Message, Receive, Scope, Send
+from litestar.types import Receive, Scope, Send
 
 from services.runtime.platform import Platform
 from services.runtime.service import Check, Factory, Service
 from services.runtime.settings import Settings, SettingsError
 from services.runtime.vault import KEY_BYTES
 from services.runtime.web import catalogue, health, metrics
+from services.runtime.web.answering import Answering
 from services.runtime.web.arriving import WITH_BODY, in_time
 from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.compression import Compressing
-from services.runtime.web.cors import Headers
-from services.runtime.web.direct import DIRECT, answer_whole, direct_handlers
+from services.runtime.web.direct import DIRECT, direct_handlers
 from services.runtime.web.edge import API, Edge
-from services.runtime.web.logs import TOLD
-from services.runtime.web.one_write import WHOLE
+from services.runtime.web.logs import TOLD, tell
+from services.runtime.web.one_write import WHOLE, WRITE
 from services.runtime.web.problems import Problem, problem_of, response_of
 from services.runtime.web.queries import only_known
 from services.runtime.web.reference import documentation_of
@@ -67,7 +66,6 @@ class App(Litestar):
         await super().__call__(scope, receive, send)
 
     async def _observed(self, scope: Any, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
         edge: Edge = self.state[EDGE]
         seen = edge.look_at(scope["headers"])
         state: dict[str, Any] = scope.setdefault("state", {})
@@ -75,31 +73,23 @@ class App(Litestar):
         state["request_id"] = seen.id
         if seen.gzip and scope["method"] == "GET":
             send = Compressing(send)
-        limits: Headers = []
-        status = 0
-
-        async def answer(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = edge.finished(message["headers"], seen, limits)
-                self._count(scope, status, time.perf_counter() - started)
-            await send(message)
-
+            state.pop(WRITE, None)
+        answer = Answering(scope, send, edge, seen, self._count)
         preflight = edge.preflight(seen) if scope["method"] == "OPTIONS" else None
         if preflight is not None:
-            await _answer_at_once(answer, Response(None, status_code=204), preflight)
+            await answer.whole(Response(None), HTTPStatus.NO_CONTENT, preflight)
             return
         offered = _offered(self, scope["path"]) if scope["method"] == "OPTIONS" else []
         if offered:
             allow = ", ".join([*offered, "OPTIONS"])
-            await _answer_at_once(answer, Response(None, status_code=204, headers={"Allow": allow}))
+            await answer.whole(Response(None, headers={"Allow": allow}), HTTPStatus.NO_CONTENT)
             return
         try:
             if scope["path"].startswith(API):
-                limits = edge.count(scope, seen)
+                answer.limits = edge.count(scope, seen)
         except Problem as problem:
-            await _answer_at_once(answer, response_of(problem, instance=scope["path"], request_id=seen.id))
+            refusal = response_of(problem, instance=scope["path"], request_id=seen.id)
+            await answer.whole(refusal, refusal.status_code or HTTPStatus.OK)
             return
         if scope["method"] in WITH_BODY and WHOLE not in state:
             receive = in_time(receive)
@@ -113,7 +103,7 @@ class App(Litestar):
         except Exception as error:
             # Whatever a handler raises becomes a problem further in; here are only answers that broke half-way.
             _logger.exception("an answer broke off", extra={TOLD: {"request_id": seen.id}})
-            if not status:
+            if not answer.status:
                 raise
             del error
 
@@ -131,7 +121,7 @@ class App(Litestar):
             told |= {name: state[name] for name in (COMMAND, TRACE_ID) if name in state}
             ids: dict[str, Any] = scope.get("path_params") or {}
             told |= {name: str(ids[name])[:ID_CHARS_MAX] for name in _TOLD_IDS if name in ids}
-            _logger.log(level, "request", extra={TOLD: told})
+            tell(_logger, level, "request", told)
 
 
 def create_app(settings: Settings, factories: Sequence[Factory], *, platform: Platform | None = None) -> App:
@@ -210,11 +200,6 @@ def _database_check(platform: Platform) -> Check:
         await platform.database.pool.fetchval("SELECT 1")
 
     return check
-
-
-async def _answer_at_once(send: Send, response: Response[Any], headers: Headers | None = None) -> None:
-    """Send a whole answer without a route."""
-    await answer_whole(send, response, response.status_code or HTTPStatus.OK, headers)
 
 
 def _refuse(request: Any, error: Exception) -> Response[bytes]:

@@ -101,11 +101,15 @@ class Channel:
         self._stream = stream
         self._read = read
         self._retry_seconds = retry_seconds
-        self._task = asyncio.create_task(self._run(), name="stream-channel")
+        self._task: asyncio.Task[None] | None = asyncio.create_task(self._run(), name="stream-channel")
 
     def close(self) -> None:
         """Read no more."""
-        self._task.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = (
+                None  # its error has us in its traceback: a ring, which only the garbage collector would find
+            )
 
     def look(self, version: int) -> None:
         """Say how far the stream goes, to a channel that may have missed it."""

@@ -16,9 +16,10 @@ from typing import Any, Final, cast
 from litestar import Litestar, Response
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
-from litestar.types import Receive, Send
+from litestar.types import Receive
 
 from services.runtime.web import bodies
+from services.runtime.web.answering import Answering
 from services.runtime.web.request import Request
 
 DIRECT: Final = "direct"
@@ -62,20 +63,22 @@ class Direct:
             return None
         return found[1] if host is None or _USUAL_HOST.fullmatch(host) else None
 
-    async def __call__(self, app: Litestar, scope: Any, receive: Receive, send: Send, parameter: str) -> None:
+    async def __call__(
+        self, app: Litestar, scope: Any, receive: Receive, answer: Answering, parameter: str
+    ) -> None:
         """Answer a request."""
         scope["app"] = scope["litestar_app"] = app
         scope["path_params"] = {self._parameter: parameter}
         scope["path_template"] = self._template
         scope["route_handler"] = self._handler
-        request = Request(scope, receive, send)
+        request = Request(scope, receive, answer)
         try:
             await self._check(request)
             data = bodies.decode(self._body_type, await request.body(), request.header(b"content-type") or "")
             response = await self._call(request, parameter, data)
         except Exception as error:  # noqa: BLE001 - every one of them is a problem with a code
             response = self._refuse(request, error)
-        await answer_whole(send, response, response.status_code or self._handler.status_code)
+        await answer.whole(response, response.status_code or self._handler.status_code)
 
 
 def direct_handlers(app: Litestar) -> list[Direct]:
@@ -87,18 +90,3 @@ def direct_handlers(app: Litestar) -> list[Direct]:
         for handler in route.route_handlers
         if handler.opt.get(DIRECT)
     ]
-
-
-async def answer_whole(
-    send: Send, response: Response[Any], status: int, more: list[tuple[bytes, bytes]] | None = None
-) -> None:
-    """Send an answer whose body is bytes, as it stands."""
-    body: bytes = response.content or b""
-    sent = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
-    if body:
-        sent += [
-            (b"content-type", str(response.media_type).encode()), (b"content-length", str(len(body)).encode()),
-        ]  # fmt: skip
-    start: Any = {"type": "http.response.start", "status": status, "headers": [*sent, *(more or ())]}
-    await send(start)
-    await send({"type": "http.response.body", "body": body, "more_body": False})

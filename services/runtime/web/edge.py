@@ -59,6 +59,14 @@ class Edge:
         # Request ids name this run of the process, and count: unique like random ones, and cheaper.
         self._run = make_id(REQUEST, platform.clock.now_ms(), platform.entropy(ENTROPY_BYTES))
         self._numbers = itertools.count(1)
+        self._policies = {
+            meter: (
+                b"ratelimit-policy",
+                f'"{policy.name}";q={policy.quota};w={policy.window_seconds}'.encode(),
+            )
+            for meter in (platform.address_meter, platform.caller_meter)
+            for policy in (meter.policy,)
+        }
         self._protection = list(_PROTECTION)
         if platform.settings.public_url.startswith("https://"):
             self._protection.append(_TRANSPORT)
@@ -113,11 +121,8 @@ class Edge:
         if not told:
             return []
         meter, verdict = told[0]
-        policy = meter.policy
-        return [
-            (b"ratelimit-policy", b'"%b";q=%d;w=%d' % (policy.name.encode(), policy.quota, policy.window_seconds)),
-            (b"ratelimit", b'"%b";r=%d;t=%d' % (policy.name.encode(), verdict.remaining, ceil(verdict.full_seconds))),
-        ]  # fmt: skip
+        left = b'"%b";r=%d;t=%d' % (meter.policy.name.encode(), verdict.remaining, ceil(verdict.full_seconds))
+        return [self._policies[meter], (b"ratelimit", left)]
 
     def address(self, scope: Any, seen: Seen) -> str:
         """Return what the requests of one client address are counted under."""

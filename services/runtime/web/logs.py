@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import time
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, TextIO
@@ -25,16 +26,10 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        line: dict[str, Any] = {
-            "at": _moment(int(record.created * 1000)),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        line.update(getattr(record, TOLD, ()))
+        told: dict[str, Any] = getattr(record, TOLD, {})
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return _encode(line).decode()
+            told = told | {"exception": self.formatException(record.exc_info)}
+        return _line(int(record.created * 1000), record.levelno, record.name, record.getMessage(), told)
 
 
 class GatheringHandler(logging.StreamHandler[TextIO]):
@@ -46,17 +41,21 @@ class GatheringHandler(logging.StreamHandler[TextIO]):
         self._due_in: asyncio.AbstractEventLoop | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a line."""
+        """Take what the logging module gives."""
         try:
-            self._lines.append(self.format(record))
-            loop = _loop_here() if record.levelno < logging.WARNING else None
-            if loop is None:
-                self.flush()
-            elif loop is not self._due_in:
-                self._due_in = loop
-                loop.call_soon(self.flush)
+            self.take(self.format(record), record.levelno)
         except Exception:  # noqa: BLE001 - a line that cannot be written must not end what it tells of
             self.handleError(record)
+
+    def take(self, line: str, level: int) -> None:
+        """Take a line."""
+        self._lines.append(line)
+        loop = _loop_here() if level < logging.WARNING else None
+        if loop is None:
+            self.flush()
+        elif loop is not self._due_in:
+            self._due_in = loop
+            loop.call_soon(self.flush)
 
     def flush(self) -> None:
         """Write what has gathered."""
@@ -69,6 +68,30 @@ class GatheringHandler(logging.StreamHandler[TextIO]):
             super().flush()
         finally:
             self.release()
+
+
+def tell(logger: logging.Logger, level: int, message: str, told: dict[str, Any]) -> None:
+    """Log a line with fields, as ``logger.log(level, message, extra={TOLD: told})`` does.
+
+    Where nobody but our handler listens, as in a service, this spares the record that the logging module makes of a
+    line and carries from handler to handler: most of the price of one.
+    """
+    if not logger.isEnabledFor(level):
+        return
+    root = logging.root
+    handler = root.handlers[0] if len(root.handlers) == 1 else None
+    if type(handler) is GatheringHandler and logger.parent is root and not logger.handlers:
+        handler.take(_line(time.time_ns() // 1_000_000, level, logger.name, message, told), level)
+    else:
+        logger.log(level, message, extra={TOLD: told})
+
+
+def _line(at_ms: int, level: int, logger: str, message: str, told: dict[str, Any]) -> str:
+    line = {
+        "at": _moment(at_ms), "level": logging.getLevelName(level).lower(), "logger": logger, "message": message,
+    }  # fmt: skip
+    line.update(told)
+    return _encode(line).decode()
 
 
 def _loop_here() -> asyncio.AbstractEventLoop | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 _HEAD_BEGINS: Final = b"HTTP/1.1 "
 _HEAD_ENDS: Final = b"\r\n\r\n"
@@ -20,6 +20,9 @@ WHOLE: Final = "whole"
 
 PUSH: Final = "push"
 """Where the state of a request has ``OneWriteProtocol.push``."""
+
+WRITE: Final = "write"
+"""Where the state of a request has ``OneWriteProtocol.answer``, for that request."""
 
 
 class JoiningTransport:
@@ -57,7 +60,8 @@ class JoiningTransport:
 class OneWriteProtocol(HttpToolsProtocol):
     """Uvicorn's protocol over such a transport.
 
-    The state of a request says ``WHOLE`` once its body is there, and has under ``PUSH`` what writes past ``send``.
+    The state of a request says ``WHOLE`` once its body is there, and has under ``WRITE`` and ``PUSH`` what writes past
+    ``send``.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -70,11 +74,49 @@ class OneWriteProtocol(HttpToolsProtocol):
         state = cast("Any", self.scope)["state"]
         state[WHOLE] = True
         state[PUSH] = self.push
+        state[WRITE] = self.answer
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        super().connection_lost(exc)
+        if self.cycle is not None:
+            # The request has us in its state, and we have it: a ring, which would wait for the garbage collector.
+            state = cast("Any", self.cycle.scope)["state"]
+            state.pop(PUSH, None)
+            state.pop(WRITE, None)
 
     def on_response_complete(self) -> None:
         """Take the end of an answer."""
         cast("JoiningTransport", self.transport).let_go()
         super().on_response_complete()
+
+    def answer(self, scope: Any, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Write a whole answer that says how long its body is, unless there is something unusual; say whether it was.
+
+        ``send`` searches each name and value for what must not be in it, and that costs as much as deciding a move.
+        Here the line ends are counted, once.
+        """
+        cycle = self.cycle
+        if cycle.scope is not scope:
+            return False  # more requests have come in behind this one
+        head = b"".join([b"%b: %b\r\n" % header for header in [*cycle.default_headers, *headers]])
+        if (
+            cycle.response_started
+            or cycle.disconnected
+            or not cycle.keep_alive
+            or cycle.access_log
+            or self.flow.write_paused
+            or scope["method"] == "HEAD"
+            or head.count(b"\n") != len(cycle.default_headers) + len(headers)
+            or head.count(b"\r") != head.count(b"\n")
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[status], head, body))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
 
     def push(self, data: bytes) -> bool:
         """Write a part of a streamed answer that has begun, unless the client is slow or gone; say whether it was.

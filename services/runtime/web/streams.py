@@ -183,6 +183,7 @@ class StreamHub:
             if not channel.followers:
                 channel.close()
                 del audiences[audience]
+                self._recent.pop((stream, audience), None)  # who comes back finds it in the log
                 if not audiences:
                     del self._channels[stream]
                     self._heads.pop(stream, None)
