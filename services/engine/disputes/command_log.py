@@ -30,7 +30,9 @@ QUEUE_MAX: Final = 8_192
 SHARE_MAX: Final = 1_024
 """The most of them that one player may have there: nobody's flood drowns what others need as evidence."""
 
-BATCH_MAX: Final = 1_000
+BATCH_MAX: Final = 200
+"""The most that are written at a time: moves of the same process wait while a batch is put together."""
+
 WRITE_SECONDS: Final = 0.25
 """How long entries gather; also what a crash can lose of them."""
 

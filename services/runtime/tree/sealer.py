@@ -41,6 +41,9 @@ _logger: Final = logging.getLogger(__name__)
 PAGE_MAX: Final = 4096
 """The most events that are read at a time."""
 
+TURN_MAX: Final = 256
+"""The most of them that are taken in one turn of the loop: moves of the same process wait meanwhile."""
+
 TILES_MAX: Final = 1024
 """So many complete tiles at most wait in memory for their checkpoint, or are written at a time: 8 MB."""
 
@@ -316,10 +319,12 @@ class Sealer:
             RewrittenError: the log has a gap.
         """
         leaves = await self._store.leaves(connection, self._edge.size, min(limit, PAGE_MAX))
-        for leaf in leaves:
+        for number, leaf in enumerate(leaves, 1):
             if leaf.position != self._edge.size + 1:
                 raise RewrittenError(f"the log has no event at position {self._edge.size + 1}")
             self._complete += self._edge.append(leaf.hash)
+            if number % TURN_MAX == 0:
+                await asyncio.sleep(0)
         return len(leaves)
 
     async def _sign(self, connection: Connection[Any]) -> None:
