@@ -85,6 +85,32 @@ class Event(Struct, frozen=True):
         return self if self.sealed is None else replace(self, salt=None, sealed=None)
 
 
+class Link(Struct, frozen=True):
+    """An event as somebody takes it who only folds its stream: what happened, and what ties it to the event before.
+
+    It is lighter to read than an `Event`, and not enough to recompute the hash from.
+
+    Attributes:
+        whole: the complete event: the sealed body where there is one, else the public one.
+    """
+
+    version: int
+    type: str
+    schema: int
+    actor: str
+    command: str
+    at_ms: int
+    cause: bytes | None
+    whole: bytes
+    previous: bytes
+    hash: bytes
+
+    @property
+    def head(self) -> Head:
+        """The head of a stream that ends with this event."""
+        return Head(self.version, self.hash)
+
+
 class Recorded(Struct, frozen=True):
     """An event with its position in its log (1, 2, 3 … without a gap, in commit order)."""
 

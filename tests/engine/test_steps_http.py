@@ -111,14 +111,14 @@ async def test_a_known_match_is_read_from_the_nearest_kept_state(
     first = await kept.at(match, last)
     read: list[int] = []
     log = engine.platform.log
-    read_stream = log.read_stream
+    read_links = log.read_links
 
     async def counted(stream: str, after: int = 0, limit: int = 1_000) -> Any:
-        page = await read_stream(stream, after, limit)
+        page = await read_links(stream, after, limit)
         read.append(len(page))
         return page
 
-    monkeypatch.setattr(log, "read_stream", counted)
+    monkeypatch.setattr(log, "read_links", counted)
     assert await kept.at(match, last) == first
     for version in range(last, 0, -1):
         assert await kept.at(match, version) is not None

@@ -21,7 +21,7 @@ from services.runtime.logs.servers import parse_log_servers
 from services.runtime.settings import SettingsError
 from services.runtime.subscription import State, Subscription
 from tests.logs.conftest import spread, stream_in, write
-from tests.store.writers import Stream, write_rounds
+from tests.store.writers import Stream, links_are_those_of_events, write_rounds
 from tests.support.databases import PARTITIONS
 
 NAMES = ("main", "north", "south")
@@ -98,6 +98,7 @@ async def test_a_log_that_nobody_knows_holds_nothing_and_takes_nothing(three: st
         stray = stream_in("elsewhere")
         assert await log.head_of(stray.id) is None
         assert await log.read_stream(stray.id) == []
+        assert await log.read_links(stray.id) == []
         assert await log.find_command("c_1", stray.id) is None
         with pytest.raises(LogUnavailableError, match="elsewhere"):
             await log.append(stray.next())
@@ -176,6 +177,8 @@ async def test_slices_and_streams_are_read_with_the_positions_of_the_order(three
         for _ in range(5):
             await asyncio.gather(*(write(log, stream, b"{}", b"{}") for stream in streams))
             await taken_in(log)
+        hidden = streams[-1].next(b"{}", sealed=b'{"seat":1}')
+        await log.append(hidden)
         found = await taken_in(log)
         async with log.database.pool.acquire() as connection:
             slices = [(await log.read_slice(0, 1_000, slice_, 3, connection)).events for slice_ in range(3)]
@@ -187,6 +190,8 @@ async def test_slices_and_streams_are_read_with_the_positions_of_the_order(three
                 mine = [recorded for recorded in found if recorded.event.stream == stream.id]
                 assert await log.read_stream_in_order(stream.id, 0, 1_000, connection) == mine
                 assert await log.read_stream_in_order(stream.id, 3, 2, connection) == mine[3:5]
+                links = await links_are_those_of_events(log, stream)
+                assert [link.hash for link in links] == [one.event.hash for one in mine]
             assert await log.hash_at(7, connection) == found[6].event.hash
             lag = await log.lag_after(len(found) - 2, connection)
             assert lag.head == len(found)

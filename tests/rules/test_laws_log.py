@@ -28,11 +28,15 @@ def test_folding_in_parts_is_folding_the_whole(rules, count):
     def holds(options, seats, seed):
         game = played_out(rules, options, seats, seed)
         facts = game.facts
-        cut = Random(seed).randint(1, len(facts))
-        match = matches.fold(facts[:cut], only(rules))
+        chance = Random(seed)
+        cut, second = sorted(chance.randint(1, len(facts)) for _ in range(2))
+        match = begun = matches.fold(facts[:cut], only(rules))
         for fact in facts[cut:]:
             match = matches.evolve(match, fact)
         assert position(match) == position(matches.fold(facts, only(rules))) == position(game.match)
+        in_runs = matches.evolve_all(matches.evolve_all(begun, facts[cut:second]), facts[second:])
+        assert in_runs == match
+        assert matches.evolve_all(match, ()) == match
 
     for_tables(holds, rules, count)
 

@@ -11,7 +11,7 @@ from services.contracts.chain import seal_of
 from services.contracts.envelope import Head
 from services.runtime.database import Database
 from services.runtime.log import Append, Appended, Conflict, Duplicate, EventLog, Reused
-from tests.store.writers import Stream, append_raw
+from tests.store.writers import Stream, append_raw, links_are_those_of_events
 
 
 async def test_an_append_is_answered_with_version_and_position(log: EventLog):
@@ -222,6 +222,9 @@ async def test_bytes_come_back_as_they_were_and_the_chain_holds(log: EventLog):
         assert event.previous == previous
         assert event.recomputed_hash() == event.hash
         previous = event.hash
+    links = await links_are_those_of_events(log, stream)
+    assert [link.whole for link in links] == [*bodies, b'{"secret":"\xc5\x81","public":1}']
+    assert [link.head for link in links] == [event.head for event in stored]
     sealed = stored[-1]
     assert sealed.whole == b'{"secret":"\xc5\x81","public":1}'
     assert sealed.salt is not None
@@ -246,6 +249,8 @@ async def test_reads_come_in_pages(log: EventLog):
     assert await log.read_all(12) == []
     assert [r.event.version for r in await log.read_stream(streams[1].id, after=1, limit=2)] == [2, 3]
     assert await log.read_stream(streams[1].id, after=4) == []
+    assert len(await links_are_those_of_events(log, streams[1])) == 4
+    assert await log.read_links(Stream().id) == []
 
 
 async def test_two_processes_create_a_stream_at_once(database: str):

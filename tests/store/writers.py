@@ -9,8 +9,8 @@ from typing import Any
 
 from asyncpg import Connection, Record
 
-from services.contracts.envelope import Draft, Head, chain
-from services.runtime.log import Append, Appended, codec
+from services.contracts.envelope import Draft, Event, Head, Link, chain
+from services.runtime.log import Append, Appended, EventLog, codec
 from services.runtime.settings import Settings
 
 AT_MS = 1_764_470_000_000
@@ -61,6 +61,22 @@ class Stream:
     def took(self, item: Append) -> None:
         """Move on: ``item`` was committed."""
         self.head = item.events[-1].head
+
+
+def link_of(event: Event) -> Link:
+    """Return what a fold needs of an event."""
+    return Link(**{field: getattr(event, field) for field in Link.__struct_fields__})
+
+
+async def links_are_those_of_events(log: EventLog, stream: Stream) -> list[Link]:
+    """Hold what is read of a stream to be folded against its events, whole and in pages; return it."""
+    links = await log.read_links(stream.id)
+    assert links == [link_of(recorded.event) for recorded in await log.read_stream(stream.id)]
+    for after, limit in ((0, 1), (1, 2), (len(links) - 1, 5), (len(links), 5)):
+        assert await log.read_links(stream.id, after, limit) == links[after : after + limit]
+    async with log.part_of(stream.id).database.pool.acquire() as connection:
+        assert await log.part_of(stream.id).read_links(stream.id, connection=connection) == links
+    return links
 
 
 async def append_raw(connection: Connection[Any], items: Sequence[Append]) -> list[Record]:

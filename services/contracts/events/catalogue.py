@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 
-from services.contracts.envelope import Draft, Event
+from services.contracts.envelope import Draft, Event, Link
 from services.contracts.events import bank, cards, chance, chips, dice, dispute, match, past, rating, table
 from services.contracts.events.base import Fact
 
@@ -62,7 +62,9 @@ SHAPES: Final[Mapping[tuple[str, int], type[msgspec.Struct]]] = {
 """Every shape that stands in a log anywhere."""
 
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(MatchFact | TableFact | DisputeFact | RatingFact).decode
+_decode: Final[Callable[[bytes], Any]] = msgspec.json.Decoder(
+    MatchFact | TableFact | DisputeFact | RatingFact
+).decode
 
 
 class UndecodableEventError(Exception):
@@ -94,7 +96,7 @@ def decode(kind: str, schema: int, body: bytes) -> Fact:
     if struct is None:
         raise UndecodableEventError(f"there is no event type {kind!r}: is this service older than its log?")
     try:
-        fact = cast("Fact", _decode(body)) if schema == struct.SCHEMA else _upcast(struct, kind, schema, body)
+        fact: Fact = _decode(body) if schema == struct.SCHEMA else _upcast(struct, kind, schema, body)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise UndecodableEventError(f"{kind} (schema {schema}) cannot be read: {error}") from error
     if type(fact) is not struct:
@@ -102,7 +104,7 @@ def decode(kind: str, schema: int, body: bytes) -> Fact:
     return fact
 
 
-def fact_of(event: Event) -> Fact:
+def fact_of(event: Event | Link) -> Fact:
     """Return the complete event inside an envelope, sealed parts included where the envelope has them."""
     return decode(event.type, event.schema, event.whole)
 

@@ -101,13 +101,12 @@ class BotPlayer:
         """Read what has happened since; say whether anything has."""
         before = self._version
         while True:
-            page = await self._log.read_stream(self._stream, self._version, PAGE_EVENTS)
-            facts = [fact_of(recorded.event) for recorded in page]
-            self._fold(facts)
-            for recorded in page:
-                self._version = recorded.event.version
+            page = await self._log.read_links(self._stream, self._version, PAGE_EVENTS)
+            self._fold([fact_of(link) for link in page])
+            for link in page:
+                self._version = link.version
                 # Who has moved begins a new pause; who is still to decide the same thing goes on with the old one.
-                self._forget_want_of(recorded.event.actor)
+                self._forget_want_of(link.actor)
             if len(page) < PAGE_EVENTS:
                 return self._version != before
 
@@ -117,8 +116,7 @@ class BotPlayer:
         if self._match is None:
             self._match = matches.fold(facts[:1], self._catalogue)
             self._history, facts = (), facts[1:]
-        for fact in facts:
-            self._match = matches.evolve(self._match, fact)
+        self._match = matches.evolve_all(self._match, facts)
         self._history = of_running_round(self._history, facts)
 
     def _forget_want_of(self, player: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from services.contracts.chain import SALT_BYTES
-from services.contracts.envelope import Draft, Event, Head, chain
+from services.contracts.envelope import Draft, Event, Head, Link, chain
 from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft, fact_of
 from services.contracts.ids import MATCH
@@ -30,6 +31,8 @@ from services.runtime.web.problems import Problem
 
 LIVE_MATCHES_MAX: Final = 4096
 PAGE_EVENTS: Final = 1000
+
+_command_of: Final = attrgetter("command")
 
 
 class Live(Struct):
@@ -111,28 +114,8 @@ class LiveMatches:
         Raises:
             DamagedMatchError: it cannot be folded.
         """
-        stream = live.match.started.match
-        unfinished: list[Event] = []
-        while True:
-            after = unfinished[-1].version if unfinished else live.head.version
-            page = await self._log.read_stream(stream, after, PAGE_EVENTS)
-            events = unfinished + [recorded.event for recorded in page]
-            # The last command of a full page may go on in the next one; in the middle of it nobody is to act.
-            whole = len(events) if len(page) < PAGE_EVENTS else _start_of_last_command(events)
-            events, unfinished = events[:whole], events[whole:]
-            try:
-                for _, command in groupby(events, lambda event: event.command):
-                    self._follow(live, list(command))
-            except (
-                Exception
-            ) as error:  # rules are made for what happened; what did not may break them anywhere
-                raise DamagedMatchError(stream) from error
-            if events and live.head.version < events[-1].version:
-                raise DamagedMatchError(
-                    stream
-                )  # a version is missing: what comes behind it stands on nothing
-            if len(page) < PAGE_EVENTS:
-                return
+        page = await self._log.read_links(live.match.started.match, live.head.version, PAGE_EVENTS)
+        await self._follow(live, page, more=len(page) == PAGE_EVENTS)
 
     async def append(
         self,
@@ -203,32 +186,60 @@ class LiveMatches:
         return draft(fact, public, None if public is fact else self._entropy(SALT_BYTES))
 
     async def _load(self, match: str) -> Live | None:
-        first = await self._log.read_stream(match, 0, 1)
-        if not first:
+        page = await self._log.read_links(match, 0, PAGE_EVENTS)
+        if not page:
             return None
-        event = first[0].event
+        first = page[0]
         seed = await self._commitments.seed_of(match)
         try:
-            begun = matches.fold([fact_of(event)], self._catalogue)
+            begun = matches.fold([fact_of(first)], self._catalogue)
             keys = matches.keys_of(begun, seed)
         except Exception as error:
             raise DamagedMatchError(match) from error
-        live = Live(begun, event.head, keys, event.at_ms, asyncio.Lock())
-        await self.catch_up(live)
+        live = Live(begun, first.head, keys, first.at_ms, asyncio.Lock())
+        await self._follow(live, page[1:], more=len(page) == PAGE_EVENTS)
         return live
 
-    def _follow(self, live: Live, events: list[Event]) -> None:
-        self._fold(live, events, [fact_of(event) for event in events])
+    async def _follow(self, live: Live, page: list[Link], *, more: bool) -> None:
+        """Fold a page of what the stream has beyond the live state and, where there may be more, all behind it."""
+        stream = live.match.started.match
+        unfinished: list[Link] = []
+        while True:
+            events = unfinished + page
+            # The last command of a full page may go on in the next one; in the middle of it nobody is to act.
+            whole = _start_of_last_command(events) if more else len(events)
+            events, unfinished = events[:whole], events[whole:]
+            try:
+                for _, command in groupby(events, _command_of):
+                    of_command = list(command)
+                    self._fold(live, of_command, [fact_of(event) for event in of_command])
+            except (
+                Exception
+            ) as error:  # rules are made for what happened; what did not may break them anywhere
+                raise DamagedMatchError(stream) from error
+            if events and live.head.version < events[-1].version:
+                raise DamagedMatchError(
+                    stream
+                )  # a version is missing: what comes behind it stands on nothing
+            if not more:
+                return
+            after = unfinished[-1].version if unfinished else live.head.version
+            page = await self._log.read_links(stream, after, PAGE_EVENTS)
+            more = len(page) == PAGE_EVENTS
 
-    def _fold(self, live: Live, events: list[Event], facts: Sequence[Fact]) -> None:
+    def _fold(self, live: Live, events: Sequence[Event | Link], facts: Sequence[Fact]) -> None:
         """Fold the events of one command that the live state does not have yet."""
+        version, digest, at_ms = live.head.version, live.head.hash, live.last_at_ms
+        news: list[Fact] = []
         for event, fact in zip(events, facts, strict=True):
-            if event.version == live.head.version + 1:
-                if event.previous != live.head.hash:
-                    raise DamagedMatchError(event.stream)
-                live.match = matches.evolve(live.match, fact)
-                live.head = event.head
-                live.last_at_ms = event.at_ms
+            if event.version == version + 1:
+                if event.previous != digest:
+                    raise DamagedMatchError(live.match.started.match)
+                version, digest, at_ms = event.version, event.hash, event.at_ms
+                news.append(fact)
+        if news:
+            live.match = matches.evolve_all(live.match, news)
+            live.head, live.last_at_ms = Head(version, digest), at_ms
         if live.head == events[-1].head:
             _set_clock(live, _move_of(live, events[0]), facts, events[0].at_ms)
 
@@ -242,7 +253,7 @@ class LiveMatches:
             self._live.clear()
 
 
-def _start_of_last_command(events: list[Event]) -> int:
+def _start_of_last_command(events: list[Link]) -> int:
     at = len(events)
     while at and events[at - 1].command == events[-1].command:
         at -= 1
@@ -255,7 +266,7 @@ def _set_clock(live: Live, move: Move | None, facts: Sequence[Fact], at_ms: int)
     live.turn, live.turn_since_ms = clock.turn, clock.since_ms
 
 
-def _move_of(live: Live, first: Event) -> Move | None:
+def _move_of(live: Live, first: Event | Link) -> Move | None:
     if first.cause is None:
         return None
     move = msgspec.json.decode(first.cause, type=_Cause).move

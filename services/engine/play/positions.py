@@ -7,10 +7,12 @@ after it as far as they are alike, and costs little.
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
 
+from services.contracts.envelope import Link
 from services.contracts.events.catalogue import fact_of
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue
@@ -61,20 +63,26 @@ class Positions:
     async def _fold_on(self, match: str, version: int, begun: Kept | None, kept: list[Kept]) -> Match | None:
         at, head, position = (begun.version, begun.hash, begun.match) if begun else (0, None, None)
         while at < version:
-            page = await self._log.read_stream(match, at, min(version - at, PAGE_EVENTS))
-            if not page or (head is not None and page[0].event.previous != head):
+            page = await self._log.read_links(match, at, min(version - at, PAGE_EVENTS))
+            if not page or (head is not None and page[0].previous != head):
                 return None
-            for event in (recorded.event for recorded in page):
-                fact = fact_of(event)
+            for _, run in groupby(page, _run_of):
+                links = list(run)
+                facts = [fact_of(link) for link in links]
                 position = (
-                    matches.fold([fact], self._catalogue)
+                    matches.fold(facts, self._catalogue)
                     if position is None
-                    else matches.evolve(position, fact)
+                    else matches.evolve_all(position, facts)
                 )
-                if event.version % EVERY == 0:
-                    _keep(kept, Kept(event.version, event.hash, position))
-            at, head = page[-1].event.version, page[-1].event.hash
+                if links[-1].version % EVERY == 0:
+                    _keep(kept, Kept(links[-1].version, links[-1].hash, position))
+            at, head = page[-1].version, page[-1].hash
         return position
+
+
+def _run_of(link: Link) -> int:
+    """Say which run of events one belongs to: each ends with a version at which a state is kept."""
+    return (link.version - 1) // EVERY
 
 
 def _keep(kept: list[Kept], new: Kept) -> None:

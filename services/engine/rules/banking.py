@@ -231,27 +231,15 @@ def final_places(ledger: Ledger) -> tuple[int, ...]:
 
 
 def evolve(ledger: Ledger, fact: LedgerFact) -> Ledger:
-    """Return what is left where after a fact."""
+    """Return what is left where after a fact. What happens often is asked for first."""
     chips, stakes = ledger.chips, ledger.stakes
     match fact:
-        case LotDrawn() | BankPassed():
-            return replace(ledger, bank=fact.seat)
-        case RoundStarted():
-            *players, bank = fact.order
-            return replace(ledger, bank=bank, bank_funds=chips[bank], to_stake=tuple(players), paid=())
         case Staked():
             return replace(
                 ledger,
                 chips=_with(chips, fact.seat, -fact.amount),
                 stakes=_with(stakes, fact.seat, fact.amount),
                 to_stake=ledger.to_stake[1:],
-            )
-        case RoundSatOut():
-            return replace(ledger, to_stake=ledger.to_stake[1:])
-        case Paid():
-            from_bank = _with(chips, ledger.bank, -fact.amount)
-            return replace(
-                ledger, chips=_with(from_bank, fact.seat, fact.amount), paid=(*ledger.paid, fact.seat)
             )
         case StakeTaken():
             from_player = _with(chips, fact.seat, -fact.beyond)
@@ -266,8 +254,20 @@ def evolve(ledger: Ledger, fact: LedgerFact) -> Ledger:
                 chips=_with(chips, fact.seat, fact.amount),
                 stakes=_with(stakes, fact.seat, -fact.amount),
             )
+        case Paid():
+            from_bank = _with(chips, ledger.bank, -fact.amount)
+            return replace(
+                ledger, chips=_with(from_bank, fact.seat, fact.amount), paid=(*ledger.paid, fact.seat)
+            )
+        case RoundStarted():
+            *players, bank = fact.order
+            return replace(ledger, bank=bank, bank_funds=chips[bank], to_stake=tuple(players), paid=())
         case RoundEnded():
             return replace(ledger, to_stake=())
+        case BankPassed() | LotDrawn():
+            return replace(ledger, bank=fact.seat)
+        case RoundSatOut():
+            return replace(ledger, to_stake=ledger.to_stake[1:])
         case WentOut():
             return replace(ledger, places=_with(ledger.places, fact.seat, fact.place))
         case PlayerEliminated():
@@ -284,4 +284,6 @@ def evolve(ledger: Ledger, fact: LedgerFact) -> Ledger:
 
 
 def _with(values: tuple[int, ...], seat: int, change: int) -> tuple[int, ...]:
-    return (*values[:seat], values[seat] + change, *values[seat + 1 :])
+    changed = list(values)
+    changed[seat] += change
+    return tuple(changed)

@@ -26,7 +26,10 @@ def without_all(held: Hand, cards: Hand) -> Hand:
     """Take several cards out."""
     left = list(held)
     for card in cards:
-        left.remove(card if card in left else HIDDEN)
+        try:
+            left.remove(card)
+        except ValueError:
+            left.remove(HIDDEN)
     return tuple(left)
 
 

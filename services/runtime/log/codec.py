@@ -9,7 +9,7 @@ from typing import Any, Final
 from asyncpg import Record
 
 from services.contracts.chain import GENESIS
-from services.contracts.envelope import Event, Head, Recorded
+from services.contracts.envelope import Event, Head, Link, Recorded
 from services.runtime.log.types import Append, Appended, Command, Conflict, Duplicate, Outcome, Reused
 
 EVENT_COLUMNS: Final = (
@@ -17,6 +17,11 @@ EVENT_COLUMNS: Final = (
     "previous, hash, position"
 )
 """As the fields of ``Event`` stand, then the position."""
+
+LINK_COLUMNS: Final = (
+    "version, type, schema, actor, command, at_ms, cause, coalesce(sealed, body), previous, hash"
+)
+"""As the fields of ``Link`` stand."""
 
 COMMAND_COLUMNS: Final = "id, stream, version, request_hash, answer"
 
@@ -114,6 +119,11 @@ def position_of(row: Record) -> int:
 def to_recorded(row: Record) -> Recorded:
     """Read one event, selected as ``EVENT_COLUMNS``."""
     return Recorded(row[_EVENT_FIELDS], Event(*row[:_EVENT_FIELDS]))
+
+
+def to_link(row: Record) -> Link:
+    """Read one event, selected as ``LINK_COLUMNS``."""
+    return Link(*row)
 
 
 def to_command(row: Record) -> Command:

@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from services.contracts.envelope import Head, Recorded
+from services.contracts.envelope import Head, Link, Recorded
 from services.contracts.ids import DEFAULT_LOG
 from services.runtime.bus import Bell
 from services.runtime.connection import AnyConnection
@@ -91,6 +91,10 @@ class EventLog:
         self._head_sql = f"SELECT version, hash FROM {schema}.streams WHERE id = $1"  # noqa: S608 - as above
         self._stream_sql = (
             f"SELECT {columns} FROM {schema}.events "  # noqa: S608 - as above
+            "WHERE stream = $1 AND version > $2 ORDER BY version LIMIT $3"
+        )
+        self._links_sql = (
+            f"SELECT {codec.LINK_COLUMNS} FROM {schema}.events "  # noqa: S608 - as above
             "WHERE stream = $1 AND version > $2 ORDER BY version LIMIT $3"
         )
         self._all_sql = (
@@ -215,6 +219,14 @@ class EventLog:
         source = self.database.pool if connection is None else connection
         rows = await source.fetch(self._stream_sql, stream, after, min(limit, PAGE_MAX))
         return [codec.to_recorded(row) for row in rows]
+
+    async def read_links(
+        self, stream: str, after: int = 0, limit: int = 1_000, *, connection: AnyConnection | None = None
+    ) -> list[Link]:
+        """Return what ``read_stream`` does, no more of each event than is needed to fold it: in less time."""
+        source = self.database.pool if connection is None else connection
+        rows = await source.fetch(self._links_sql, stream, after, min(limit, PAGE_MAX))
+        return [codec.to_link(row) for row in rows]
 
     async def read_stream_in_order(
         self, stream: str, after: int, limit: int, connection: AnyConnection

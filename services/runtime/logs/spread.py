@@ -17,7 +17,7 @@ import asyncpg
 from msgspec import Struct
 from msgspec.structs import replace
 
-from services.contracts.envelope import Head, Recorded
+from services.contracts.envelope import Head, Link, Recorded
 from services.contracts.ids import log_of
 from services.runtime.bus import Bell
 from services.runtime.connection import AnyConnection
@@ -214,6 +214,15 @@ class SpreadLog(EventLog):
         if part is self:
             return await super().read_stream(stream, after, limit, connection=connection)
         return [] if part is None else await part.read_stream(stream, after, limit)
+
+    async def read_links(
+        self, stream: str, after: int = 0, limit: int = 1_000, *, connection: AnyConnection | None = None
+    ) -> list[Link]:
+        """Return what is needed of a stream's events to fold them."""
+        part = await self._part(stream)
+        if part is self:
+            return await super().read_links(stream, after, limit, connection=connection)
+        return [] if part is None else await part.read_links(stream, after, limit)
 
     async def read_stream_in_order(
         self, stream: str, after: int, limit: int, connection: AnyConnection

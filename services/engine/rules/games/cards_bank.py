@@ -409,20 +409,8 @@ def _next_coup_begins(story: Tale, chance: Chance) -> bool:
 
 
 def evolve(state: State, event: Event) -> State:
-    """Return the state after a fact; the cards in it may be hidden."""
+    """Return the state after a fact; the cards in it may be hidden. What happens often is asked for first."""
     match event:
-        case RoundStarted():
-            return replace(
-                state,
-                ledger=banking.evolve(state.ledger, event),
-                round=event.round,
-                held=(Held(),) * state.ledger.seats,
-                stock=(),
-                given=0,
-                to_act=(),
-            )
-        case PacksShuffled():
-            return replace(state, stock=event.draw.result)
         case FirstCardDealt():
             return replace(
                 state,
@@ -437,6 +425,17 @@ def evolve(state: State, event: Event) -> State:
                 held=_put(state.held, event.seat, replace(held, first=event.card, shown=True)),
                 to_act=_without(state.to_act, event.seat),
             )
+        case (
+            Staked()
+            | StakeReturned()
+            | StakeTaken()
+            | Paid()
+            | BankPassed()
+            | LotDrawn()
+            | RoundSatOut()
+            | WentOut()
+        ):
+            return replace(state, ledger=banking.evolve(state.ledger, event))
         case FirstCardKept():
             return replace(state, to_act=_without(state.to_act, event.seat))
         case SecondCardDrawn():
@@ -447,33 +446,36 @@ def evolve(state: State, event: Event) -> State:
                 given=state.given + 1,
                 to_act=_without(state.to_act, event.seat),
             )
-        case Busted():
-            return state
+        case RoundStarted():
+            return replace(
+                state,
+                ledger=banking.evolve(state.ledger, event),
+                round=event.round,
+                held=(Held(),) * state.ledger.seats,
+                stock=(),
+                given=0,
+                to_act=(),
+            )
+        case PacksShuffled():
+            return replace(state, stock=event.draw.result)
         case RoundEnded():
             return replace(state, ledger=banking.evolve(state.ledger, event), to_act=())
+        case Busted():
+            return state
         case PlayerEliminated():
             return replace(
                 state,
                 ledger=banking.evolve(state.ledger, event),
                 to_act=_without(state.to_act, event.seat),
             )
-        case (
-            LotDrawn()
-            | Staked()
-            | RoundSatOut()
-            | Paid()
-            | StakeTaken()
-            | StakeReturned()
-            | WentOut()
-            | BankPassed()
-        ):
-            return replace(state, ledger=banking.evolve(state.ledger, event))
         case _:
             assert_never(event)
 
 
 def _put(held: tuple[Held, ...], seat: int, cards: Held) -> tuple[Held, ...]:
-    return (*held[:seat], cards, *held[seat + 1 :])
+    changed = list(held)
+    changed[seat] = cards
+    return tuple(changed)
 
 
 def _without(seats: tuple[int, ...], seat: int) -> tuple[int, ...]:

@@ -663,18 +663,18 @@ def _final_places(state: State) -> tuple[int, ...]:
 
 
 def evolve(state: State, event: Event) -> State:
-    """Return the state after a fact."""
+    """Return the state after a fact. What happens often is asked for first."""
     match event:
         case Played():
             return _played(state, event)
         case Drew():
-            return _turn_passes(_drawn(state, event.seat, event.cards))
-        case SuitCalled():
-            return replace(state, suit=event.suit)
+            return _drawn_and_passed(state, event, state.penalty)
         case PenaltyStacked():
             return replace(state, penalty=event.total)
         case PenaltyTaken():
-            return _turn_passes(replace(_drawn(state, event.seat, event.cards), penalty=0))
+            return _drawn_and_passed(state, event, 0)
+        case SuitCalled():
+            return replace(state, suit=event.suit)
         case MacaoCalled():
             if event.seat in state.silent:
                 return replace(state, silent=_seats_without(state.silent, event.seat))
@@ -753,6 +753,22 @@ def _drawn(state: State, seat: int, cards: Hand) -> State:
     """The cards come from the top of the stock; a reader who may not know them counts them."""
     hands = _with(state.hands, seat, state.hands[seat] + cards)
     return replace(state, hands=hands, stock=state.stock[len(cards) :])
+
+
+def _drawn_and_passed(state: State, event: Drew | PenaltyTaken, penalty: int) -> State:
+    """The cards come from the stock, and the turn ends: all one change, as it happens often."""
+    hands = _with(state.hands, event.seat, state.hands[event.seat] + event.cards)
+    turn = _next_turn(hands, state.turn, state.step)
+    return replace(
+        state,
+        hands=hands,
+        stock=state.stock[len(event.cards) :],
+        penalty=penalty,
+        turn=turn,
+        called=False,
+        silent=_seats_without(state.silent, turn) if state.silent else (),
+        idle=state.idle + 1,
+    )
 
 
 def _eliminated(state: State, event: PlayerEliminated) -> State:

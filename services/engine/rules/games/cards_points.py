@@ -417,9 +417,14 @@ def evolve(state: State, event: Event) -> State:
     """Return the state after a fact."""
     match event:
         case Played():
-            return _turn_passes(_played(state, event))
+            return _played(state, event)
         case Drew():
-            return replace(_drawn(state, event.seat, event.cards), drawn=len(event.cards))
+            return replace(
+                state,
+                hands=_with(state.hands, event.seat, state.hands[event.seat] + event.cards),
+                stock=state.stock[len(event.cards) :],
+                drawn=len(event.cards),
+            )
         case Passed():
             barren = state.barren + 1 if state.drawn == 0 else 0
             return replace(_turn_passes(state), barren=barren)
@@ -464,6 +469,7 @@ def evolve(state: State, event: Event) -> State:
 
 
 def _played(state: State, event: Played) -> State:
+    """The cards lie on the pile, and the turn passes; of all facts the most frequent, so it is all one change."""
     hand = without_all(state.hands[event.seat], event.cards)
     needs_word = not state.out and len(hand) == state.cards_with_the_word
     laid_last = not hand and not needs_word
@@ -475,6 +481,10 @@ def _played(state: State, event: Played) -> State:
         penalty=0 if state.out else state.penalty,  # PT-6.5
         silent=event.seat if needs_word else NOBODY,
         out=(*state.out, event.seat) if laid_last else state.out,
+        turn=_next_turn(state),
+        drawn=None,
+        turns=state.turns + 1,
+        barren=0,
     )
 
 
@@ -500,16 +510,23 @@ def _eliminated(state: State, event: PlayerEliminated) -> State:
 
 def _turn_passes(state: State) -> State:
     """The turn ends, and that of the next player still in starts."""
-    turn = state.turn
-    for _ in range(state.seats):
-        turn = (turn + 1) % state.seats
-        if not state.places[turn]:
+    return replace(state, turn=_next_turn(state), drawn=None, turns=state.turns + 1, barren=0)
+
+
+def _next_turn(state: State) -> int:
+    """Return the next seat that is still in."""
+    turn, places = state.turn, state.places
+    for _ in places:
+        turn = (turn + 1) % len(places)
+        if not places[turn]:
             break
-    return replace(state, turn=turn, drawn=None, turns=state.turns + 1, barren=0)
+    return turn
 
 
 def _with(values: tuple[Any, ...], seat: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:seat], value, *values[seat + 1 :])
+    changed = list(values)
+    changed[seat] = value
+    return tuple(changed)
 
 
 # Who may see what (G5)

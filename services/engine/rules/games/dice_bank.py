@@ -326,26 +326,28 @@ def _skip_rounds_of_those_out(story: Tale, last_bank: int, next_bank: int) -> No
 
 
 def evolve(state: State, event: Event) -> State:
-    """Return the state after a fact."""
+    """Return the state after a fact. What happens often is asked for first."""
     match event:
-        case RoundStarted():
-            return replace(
-                state, ledger=banking.evolve(state.ledger, event), round=event.round,
-                to_roll=event.order[-1:], totals=(0,) * state.ledger.seats,
-            )  # fmt: skip
+        case Rolled():
+            return replace(state, totals=_put(state.totals, event.seat, event.total))
+        case Stood():
+            return replace(state, to_roll=state.to_roll[1:])
         case Staked():
             *players, bank = state.to_roll
             return replace(
                 state, ledger=banking.evolve(state.ledger, event), to_roll=(*players, event.seat, bank)
             )
-        case Rolled():
-            return replace(state, totals=_put(state.totals, event.seat, event.total))
-        case Busted():
-            return replace(state, to_roll=state.to_roll[1:], totals=_put(state.totals, event.seat, 0))
-        case Stood():
-            return replace(state, to_roll=state.to_roll[1:])
+        case StakeTaken() | Paid() | StakeReturned() | BankPassed() | LotDrawn() | RoundSatOut() | WentOut():
+            return replace(state, ledger=banking.evolve(state.ledger, event))
+        case RoundStarted():
+            return replace(
+                state, ledger=banking.evolve(state.ledger, event), round=event.round,
+                to_roll=event.order[-1:], totals=(0,) * state.ledger.seats,
+            )  # fmt: skip
         case RoundEnded():
             return replace(state, ledger=banking.evolve(state.ledger, event), to_roll=())
+        case Busted():
+            return replace(state, to_roll=state.to_roll[1:], totals=_put(state.totals, event.seat, 0))
         case RoundSkipped():
             return replace(state, round=event.round)
         case PlayerEliminated():
@@ -355,14 +357,14 @@ def evolve(state: State, event: Event) -> State:
                 to_roll=tuple(seat for seat in state.to_roll if seat != event.seat),
                 totals=_put(state.totals, event.seat, 0),
             )
-        case LotDrawn() | RoundSatOut() | Paid() | StakeTaken() | StakeReturned() | WentOut() | BankPassed():
-            return replace(state, ledger=banking.evolve(state.ledger, event))
         case _:
             assert_never(event)
 
 
 def _put(totals: tuple[int, ...], seat: int, total: int) -> tuple[int, ...]:
-    return (*totals[:seat], total, *totals[seat + 1 :])
+    changed = list(totals)
+    changed[seat] = total
+    return tuple(changed)
 
 
 # Who may see what: everything lies open on the table

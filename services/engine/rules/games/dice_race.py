@@ -402,10 +402,16 @@ def _final_places(state: State) -> tuple[int, ...]:
 
 
 def evolve(state: State, event: Event) -> State:
-    """Return the state after a fact."""
+    """Return the state after a fact. What happens often is asked for first."""
     match event:
-        case LotDrawn():
-            return replace(state, starter=event.seat)
+        case Rolled():
+            return replace(state, total=event.total)
+        case Stood():
+            return replace(
+                state, total=0, to_play=state.to_play[1:], scores=_with(state.scores, event.seat, event.score)
+            )
+        case Busted():
+            return replace(state, total=0, to_play=state.to_play[1:])
         case RoundStarted():
             return replace(
                 state,
@@ -413,17 +419,16 @@ def evolve(state: State, event: Event) -> State:
                 rounds_played=state.rounds_played + (event.kind == "round"),
                 playoff=False, field=event.order, to_play=event.order, total=0, scores=(0,) * state.seats,
             )  # fmt: skip
+        case RoundEnded():
+            return replace(state, to_play=(), total=0)
+        case Paid():
+            from_pot = 0 if event.source == "supply" else event.amount
+            return replace(
+                state, pot=state.pot - from_pot, chips=_with(state.chips, event.seat, event.amount)
+            )
         case Staked():
             return replace(
                 state, pot=state.pot + event.amount, chips=_with(state.chips, event.seat, -event.amount)
-            )
-        case Rolled():
-            return replace(state, total=event.total)
-        case Busted():
-            return replace(state, total=0, to_play=state.to_play[1:])
-        case Stood():
-            return replace(
-                state, total=0, to_play=state.to_play[1:], scores=_with(state.scores, event.seat, event.score)
             )
         case PlayoffStarted():
             return replace(
@@ -434,13 +439,8 @@ def evolve(state: State, event: Event) -> State:
                 total=0,
                 scores=(0,) * state.seats,
             )
-        case RoundEnded():
-            return replace(state, to_play=(), total=0)
-        case Paid():
-            from_pot = 0 if event.source == "supply" else event.amount
-            return replace(
-                state, pot=state.pot - from_pot, chips=_with(state.chips, event.seat, event.amount)
-            )
+        case LotDrawn():
+            return replace(state, starter=event.seat)
         case WentOut():
             return replace(state, places=_with(state.places, event.seat, event.place))
         case PlayerEliminated():
@@ -459,7 +459,9 @@ def evolve(state: State, event: Event) -> State:
 
 
 def _with(values: tuple[int, ...], seat: int, change: int) -> tuple[int, ...]:
-    return (*values[:seat], values[seat] + change, *values[seat + 1 :])
+    changed = list(values)
+    changed[seat] += change
+    return tuple(changed)
 
 
 def _without(seats: tuple[int, ...], seat: int) -> tuple[int, ...]:
