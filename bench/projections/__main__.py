@@ -32,9 +32,10 @@ from services.projections.leaderboards.ranks import Ranks
 from services.projections.leaderboards.rater import Rater
 from services.projections.leaderboards.tables import Leaderboards
 from services.projections.projection import Projection
+from services.projections.rebuilding import next_page
 from services.projections.records.tables import Records
 from services.runtime.database import Database
-from services.runtime.log import Append, Appended, EventLog
+from services.runtime.log import Append, Appended, EventLog, Page
 from services.runtime.migrate import migrate
 from services.runtime.settings import Settings
 
@@ -153,9 +154,15 @@ async def _timed(read: Callable[[], Awaitable[None]], reads: int) -> list[float]
 
 
 class _Follower:
-    """Folds the log into one projection, page by page, as a subscription does, and counts the time."""
+    """Folds the log into one projection, page by page, and counts the time.
 
-    def __init__(self, connection: Connection, log: EventLog, projection: Projection) -> None:
+    As a subscription does, which is given every event, or (``builds``) as a build does, which is given what it needs.
+    """
+
+    def __init__(
+        self, connection: Connection, log: EventLog, projection: Projection, *, builds: bool = False
+    ) -> None:
+        self._builds = builds
         self._connection = connection
         self._log = log
         self._projection = projection
@@ -168,14 +175,22 @@ class _Follower:
         """Fold to the end of the log; return how many events there were."""
         begun, own, before = perf_counter(), process_time(), self.position
         server = await _server_seconds(self._connection)
-        while page := await self._log.read_all(self.position, PAGE, connection=self._connection):
+        while (page := await self._next()).position > self.position:
             async with self._connection.transaction():
-                await self._projection.apply(self._connection, page)
-            self.position = page[-1].position
+                await self._projection.apply(self._connection, page.events)
+            self.position = page.position
         self.seconds += perf_counter() - begun
         self.own_seconds += process_time() - own
         self.server_seconds += await _server_seconds(self._connection) - server
         return self.position - before
+
+    async def _next(self) -> Page:
+        if self._builds:
+            return await next_page(self._log, self._projection, self.position, PAGE, self._connection)
+        events = await self._log.read_all(self.position, PAGE, connection=self._connection)
+        if not events:
+            return Page([], self.position, b"")
+        return Page(events, events[-1].position, events[-1].event.hash)
 
 
 async def _server_seconds(connection: Connection) -> float:
@@ -280,7 +295,7 @@ async def _rebuild(connection: Connection, log: EventLog) -> Chart:
         projection = kind()
         for table in projection.TABLES:
             await connection.execute(f"TRUNCATE macao_projections.{table}")
-        follower = _Follower(connection, log, projection)
+        follower = _Follower(connection, log, projection, builds=True)
         count = await follower.fold()
         own, server = follower.own_seconds, follower.server_seconds
         print(

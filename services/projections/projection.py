@@ -34,6 +34,7 @@ class Projection(ABC):
         NAME: under which its checkpoint stands, and which operators use.
         VERSION: raised when the same events give other rows; the tables are then built again.
         TABLES: each table with the columns that are its key, to compare and to clear.
+        TYPES: the types of events that can change a row; None where others may, too. A build is given no others.
         STREAMS_ARE_INDEPENDENT: whether events of one stream give the same rows whenever those of other streams come.
             A parked stream can then be let in later, behind others; where the order among streams matters, letting
             it in means to build the tables again.
@@ -45,6 +46,7 @@ class Projection(ABC):
     NAME: ClassVar[str]
     VERSION: ClassVar[int]
     TABLES: ClassVar[dict[str, str]]
+    TYPES: ClassVar[frozenset[str] | None] = None
     STREAMS_ARE_INDEPENDENT: ClassVar[bool] = False
     SLICES: ClassVar[int] = 1
 

@@ -22,7 +22,7 @@ from services.projections.projection import NEXT, Projection
 from services.projections.rebuilds import Purpose, Rebuilds
 from services.runtime.checkpoint import process_name
 from services.runtime.database import Database, connection_broke, hang_up
-from services.runtime.log import EventLog, slice_of
+from services.runtime.log import EventLog, Page, slice_of
 
 PAGE_MAX: Final = 2_000
 """The most events of one transaction."""
@@ -188,10 +188,10 @@ class Rebuilding:
         try:
             page = await self._read(reader, self._position)
             pages = 0
-            while page:
+            while page.position > self._position:
                 if self._stopping():
                     raise StoppedError("it was stopped")
-                ahead = asyncio.create_task(self._read(reader, page[-1].position))
+                ahead = asyncio.create_task(self._read(reader, page.position))
                 try:
                     await self._apply(connection, page)
                     pages += 1
@@ -206,31 +206,25 @@ class Rebuilding:
         finally:
             await hang_up(reader)
 
-    async def _read(self, connection: Connection, after: int) -> list[Recorded]:
+    async def _read(self, connection: Connection, after: int) -> Page:
         """Return the next page, not beyond what the served tables hold: rows are compared at one position."""
         served = await connection.fetchval(
             self._sql(_SERVED), self._projection.NAME, self._projection.VERSION
         )
         room = self._page_max if served is None else min(self._page_max, served - after)
-        return [] if room <= 0 else await self._log.read_all(after, room, connection=connection)
+        if room <= 0:
+            return Page([], after, b"")
+        return await next_page(self._log, self._projection, after, room, connection)
 
-    async def _apply(self, connection: Connection, page: list[Recorded]) -> None:
+    async def _apply(self, connection: Connection, page: Page) -> None:
         """Apply a page in a transaction of its own.
 
         Raises:
             RebuildError: with the event that cannot be worked off.
         """
-        try:
-            async with connection.transaction():
-                await self._next.apply(connection, page)
-        except Exception as error:
-            if connection_broke(error):
-                raise
-            if len(page) == 1:
-                raise _poisoned(page[0], error) from error
-            for recorded in page:
-                await self._apply(connection, [recorded])
-        self._position, self._hash = page[-1].position, page[-1].event.hash
+        if page.events:
+            await self._work_off(connection, page.events)
+        self._position, self._hash = page.position, page.hash
 
     async def _finish(self, connection: Connection) -> Outcome:
         """Lock the served checkpoint, bring the new tables there, and switch or compare."""
@@ -298,12 +292,16 @@ class Rebuilding:
                 <= target.positions[slice_of(recorded.event.stream, self._projection.SLICES)]
             ]
             if wanted:
-                await self._apply_inside(connection, wanted)
+                await self._work_off(connection, wanted)
             position, digest = page[-1].position, page[-1].event.hash
         return position, digest
 
-    async def _apply_inside(self, connection: Connection, page: list[Recorded]) -> None:
-        """Apply a page in the transaction of the switch, where the event at fault is found by savepoints."""
+    async def _work_off(self, connection: Connection, page: list[Recorded]) -> None:
+        """Apply a page, in a transaction or, inside of that of the switch, behind a savepoint; find the event at fault.
+
+        Raises:
+            RebuildError: with the event that cannot be worked off.
+        """
         try:
             async with connection.transaction():
                 await self._next.apply(connection, page)
@@ -313,7 +311,7 @@ class Rebuilding:
             if len(page) == 1:
                 raise _poisoned(page[0], error) from error
             for recorded in page:
-                await self._apply_inside(connection, [recorded])
+                await self._work_off(connection, [recorded])
 
     async def _differences(self, connection: Connection) -> dict[str, int]:
         """Count the rows, by table, that are not the same byte for byte."""
@@ -338,6 +336,19 @@ class Rebuilding:
 
     def _sql(self, text: str) -> str:
         return text.replace("{log}", self._log.schema)
+
+
+async def next_page(
+    log: EventLog, projection: Projection, after: int, window: int, connection: Connection
+) -> Page:
+    """Return what can change a projection's rows among the next events of the log, at most so many of the log's.
+
+    Of the others the server keeps what they say, and most are: a build of the board needs one event in twenty.
+    """
+    if projection.TYPES is not None:
+        return await log.read_types(after, window, sorted(projection.TYPES), connection)
+    events = await log.read_all(after, window, connection=connection)
+    return Page(events, events[-1].position, events[-1].event.hash) if events else Page([], after, b"")
 
 
 def _poisoned(recorded: Recorded, error: Exception) -> RebuildError:

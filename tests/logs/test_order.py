@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from services.contracts.envelope import Recorded
 from services.contracts.ids import log_of
 from services.runtime.checkpoint import LEASE_SECONDS
-from services.runtime.log import EventLog, LogUnavailableError, slice_of
+from services.runtime.log import EventLog, LogUnavailableError, Page, slice_of
 from services.runtime.log.tails import LostTails, Witness
 from services.runtime.logs.adding import LogsError, Sites, add_log, let_open, listed
 from services.runtime.logs.mending import mend
@@ -91,6 +91,21 @@ async def test_each_stream_lives_in_the_log_that_its_id_names_and_nowhere_else(t
         for name, part in zip(NAMES, log.parts, strict=True):
             rows = await log.database.pool.fetch(f"SELECT id FROM {part.schema}.streams")
             assert [row[0] for row in rows] == [streams[name].id]
+
+
+async def test_the_order_of_the_first_log_alone_is_nobodys_as_soon_as_there_is_another(database: str):
+    """Also in a process that does not know of it yet."""
+    async with spread(database, poll_seconds=60) as log:
+        await write(log, stream_in("main"), b"{}", b"{}")
+        async with log.database.pool.acquire() as connection:
+            assert len((await log.read_types(0, 10, ["rolled"], connection)).events) == 2
+            await add_log(Sites(database, {}), "north", "main", PARTITIONS)
+            assert len(log.parts) == 1
+            nothing = Page([], 0, b"")
+            assert await log.read_all(0, connection=connection) == []
+            assert await log.read_slice(0, 10, 0, 1, connection) == nothing
+            for newest in (False, True):
+                assert await log.read_types(0, 10, ["rolled"], connection, newest=newest) == nothing
 
 
 async def test_a_log_that_nobody_knows_holds_nothing_and_takes_nothing(three: str):

@@ -59,6 +59,7 @@ class Board(Projection):
     NAME: ClassVar = "board"
     VERSION: ClassVar = 1
     TABLES: ClassVar = {"board": "table_id"}
+    TYPES: ClassVar = TYPES
 
     async def apply(self, connection: Connection, batch: list[Recorded]) -> None:
         """Fold events into the board."""

@@ -119,6 +119,7 @@ class History(Projection):
     NAME: ClassVar = "history"
     VERSION: ClassVar = 2
     TABLES: ClassVar = {"history": "match_id", "history_seats": "player, started_position, seat"}
+    TYPES: ClassVar = TYPES
     STREAMS_ARE_INDEPENDENT: ClassVar = True
 
     async def apply(self, connection: Connection, batch: list[Recorded]) -> None:

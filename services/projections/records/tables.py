@@ -109,6 +109,7 @@ class Records(Projection):
     NAME: ClassVar = "records"
     VERSION: ClassVar = 1
     TABLES: ClassVar = {"records_matches": "match_id", "records": "match_id, kind"}
+    TYPES: ClassVar = TYPES
 
     async def apply(self, connection: Connection, batch: list[Recorded]) -> None:
         """Fold events into the table."""

@@ -104,6 +104,10 @@ class SpreadLog(EventLog):
         self._asked: set[asyncio.Task[Any]] = set()
         # Once there are several, the order of the main log alone is nobody's any more: not for a moment.
         self._all_sql = self._all_sql.replace("WHERE position > $1", f"WHERE position > $1 AND {_ALONE}")
+        self._types_sql = self._types_sql.replace("WHERE position > $1", f"WHERE position > $1 AND {_ALONE}")
+        self._newest_sql = self._newest_sql.replace(
+            "WHERE position > $1", f"WHERE position > $1 AND {_ALONE}"
+        )
         self._end_sql = self._end_sql.replace("WHERE position <= $1", f"WHERE position <= $1 AND {_ALONE}")
 
     async def __aenter__(self) -> Self:
