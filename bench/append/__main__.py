@@ -227,9 +227,10 @@ def _charts(figures: Figures, callers: list[int], more: str) -> list[Chart]:
 def _print_reads(reads: Reads, given: argparse.Namespace) -> None:
     print(
         f"\n{given.replayed:,} events of matches read from the database, pages of {replaying.PAGE:,}; events a second "
-        "of the clock,\nand of this process' processor; the ratios are to the first line, medians of the rounds\n"
+        "of the clock,\nand of this process' processor; the ratios are to whole rows and decoder alone, medians."
+        "\nBy stream fewer columns are read to be folded: a line says what that is worth, and no ratio is to it.\n"
     )
-    print(f"{'':36}{'a second':>10}{'ratio':>8}{'a busy second':>15}{'ratio':>8}")
+    print(f"{'':46}{'a second':>10}{'ratio':>8}{'a busy second':>15}{'ratio':>8}")
     for (way, what), rounds in reads.items():
         base = reads[way, replaying.BARE]
         clock = median(one.a_second / other.a_second for one, other in zip(rounds, base, strict=True))
@@ -237,7 +238,7 @@ def _print_reads(reads: Reads, given: argparse.Namespace) -> None:
             one.a_busy_second / other.a_busy_second for one, other in zip(rounds, base, strict=True)
         )
         print(
-            f"{way + ', ' + what:36}{median(one.a_second for one in rounds):>10,.0f}{clock:>8.2f}"
+            f"{way + ', ' + what:46}{median(one.a_second for one in rounds):>10,.0f}{clock:>8.2f}"
             f"{median(one.a_busy_second for one in rounds):>15,.0f}{busy:>8.2f}"
         )
 

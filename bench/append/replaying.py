@@ -35,8 +35,8 @@ AT_A_TIME: Final = 64
 SEED_STEP: Final = 1_000_000
 
 BY_STREAM, IN_PAGES = "by stream", "in pages"
-BARE, DECODED = "rows and decoder alone", "read and decoded by us"
-BARE_LIGHT = "fewer columns, and decoder alone"
+BARE, DECODED = "whole rows and decoder alone", "read and decoded by us"
+BARE_LIGHT = "fewer columns and decoder alone"
 REPLAYED, AHEAD = "replayed", "replayed, reading ahead"
 
 _BY_STREAM: Final = (

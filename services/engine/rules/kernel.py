@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.json import Decoder
 
 from services.contracts.events.base import Fact
 from services.contracts.events.chance import DiceDraw, LotDraw, ShuffleDraw
@@ -188,6 +190,11 @@ class Rules(Generic[O, S, M, E]):
     def id(self) -> str:
         """The game at its version, as records and ``macao-fair/1`` write it: ``dice-race@1``."""
         return f"{self.name}@{self.version}"
+
+    @cached_property
+    def move_decoder(self) -> Decoder[Any]:
+        """The decoder of moves as records hold them, the clock's own included; to make it costs more than to use it."""
+        return Decoder(self.moves | Expire)
 
     def advance(
         self, state: S, seat: int, move: M | Leave | Expire, chance: Chance

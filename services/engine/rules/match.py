@@ -7,7 +7,6 @@ anything is drawn in it and reveals it afterwards, ends with places, and reveals
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -19,7 +18,7 @@ from services.contracts.events.chance import ChanceCommitted, ChanceRevealed, Se
 from services.contracts.events.match import MatchEnded, MatchStarted, MatchVoided, RoundEnded, RoundStarted
 from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.chance import FairChance, MatchKeys, match_key, round_commitment
-from services.engine.rules.kernel import AUDITOR, AnyRules, Expire, Move, Over, Refusal, Viewer, Waiting
+from services.engine.rules.kernel import AUDITOR, AnyRules, Move, Over, Refusal, Viewer, Waiting
 
 NO_ROUND: Final = -1
 
@@ -212,13 +211,7 @@ def redact(rules: AnyRules, fact: Fact, viewer: Viewer) -> Fact:
 
 def move_decoder(rules: AnyRules) -> msgspec.json.Decoder[Any]:
     """Return the decoder of a game's moves as records hold them, the clock's own included."""
-    return _move_decoder(rules.moves)
-
-
-@cache
-def _move_decoder(moves: Any) -> msgspec.json.Decoder[Any]:
-    """Make the decoder once for each game's moves: it costs more than what it decodes."""
-    return msgspec.json.Decoder(moves | Expire)
+    return rules.move_decoder
 
 
 def _chance(match: Match, keys: MatchKeys) -> FairChance:
