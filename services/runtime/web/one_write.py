@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final, cast
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 _HEAD_BEGINS: Final = b"HTTP/1.1 "
 _HEAD_ENDS: Final = b"\r\n\r\n"
@@ -79,9 +79,10 @@ class OneWriteProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End a connection."""
         super().connection_lost(exc)
-        if self.cycle is not None:
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None:
             # The request has us in its state, and we have it: a ring, which would wait for the garbage collector.
-            state = cast("Any", self.cycle.scope)["state"]
+            state = cast("Any", cycle.scope)["state"]
             state.pop(PUSH, None)
             state.pop(WRITE, None)
 
