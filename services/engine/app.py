@@ -60,7 +60,7 @@ def service(platform: Platform) -> Service:
     commitments = Commitments(
         platform.database, platform.vault, platform.clock, platform.entropy, platform.log.log_for
     )
-    live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy)
+    live = LiveMatches(platform.log, commitments, CATALOGUE, platform.entropy, told=platform.handover.give)
     counts = Counts(platform.registry)
     moves = Moves(platform.log, live, commitments, CATALOGUE, platform.clock, counts)
     pulse = Pulse(platform.database, platform.clock)

@@ -15,7 +15,7 @@ How to listen without missing anything: begin to listen, then read the log, then
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -27,14 +27,21 @@ from services.runtime.settings import Settings
 class Ear:
     """One listener. Rings that come while nobody waits are kept, as one, for the next wait.
 
-    Without a bell it is never rung and only keeps time.
+    Without a bell it is never rung and only keeps time. With ``told`` it hears of a ring for its stream by the version
+    that the stream has now, and decides for itself whether that is a reason to wake.
     """
 
-    __slots__ = ("_bell", "_rung", "_stream", "_waiter")
+    __slots__ = ("_bell", "_rung", "_stream", "_told", "_waiter")
 
-    def __init__(self, bell: Bell | None = None, stream: str | None = None) -> None:
+    def __init__(
+        self,
+        bell: Bell | None = None,
+        stream: str | None = None,
+        told: Callable[[int], None] | None = None,
+    ) -> None:
         self._bell = bell
         self._stream = stream
+        self._told = told
         self._rung = False
         self._waiter: asyncio.Future[None] | None = None
 
@@ -48,9 +55,18 @@ class Ear:
     ) -> None:
         if self._bell is not None:
             self._bell.remove(self._stream, self)
+        # It may be a method of whoever has us: a ring, which only the garbage collector would find.
+        self._told = None
+
+    def ring(self, version: int) -> None:
+        """Ring for this listener alone, because its stream has this version now."""
+        if self._told is None:
+            self.wake()
+        else:
+            self._told(version)
 
     def wake(self) -> None:
-        """Ring for this listener alone."""
+        """Wake this listener, whatever its stream's version."""
         self._rung = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -101,13 +117,13 @@ class Bell:
         """Whether rings of other processes arrive at this moment. Nothing but speed depends on it."""
         return self._link is not None and self._link.connected
 
-    def listen(self, stream: str | None = None) -> Ear:
+    def listen(self, stream: str | None = None, told: Callable[[int], None] | None = None) -> Ear:
         """Return a listener for one stream, or for the whole log; it listens inside its ``with`` block."""
-        return Ear(self, stream)
+        return Ear(self, stream, told)
 
     def ring(self, position: int, heads: Sequence[tuple[str, int]]) -> None:
         """Say that the log now ends at ``position``, and which streams have which new versions. Never waits."""
-        self._wake(stream for stream, _ in heads)
+        self._wake(heads)
         if self._link is not None:
             self._link.publish(position, heads)
 
@@ -138,12 +154,12 @@ class Bell:
         if ring.heads is None:
             self.wake_all()
         else:
-            self._wake(ring.heads)
+            self._wake(ring.heads.items())
 
-    def _wake(self, streams: Iterable[str]) -> None:
-        for stream in streams:
+    def _wake(self, heads: Iterable[tuple[str, int]]) -> None:
+        for stream, version in heads:
             for ear in self._ears.get(stream, ()):
-                ear.wake()
+                ear.ring(version)
         for ear in self._all:
             ear.wake()
 

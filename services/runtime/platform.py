@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from services.runtime.bus import Bell
 from services.runtime.clock import Clock, Entropy, SystemClock, system_entropy
 from services.runtime.database import Database
+from services.runtime.handover import HandOver
 from services.runtime.limits import Limiter, Meter, Policy, Proxies, exchanging
 from services.runtime.log import EventLog
 from services.runtime.log.counts import AppendCounts
@@ -28,6 +29,7 @@ class Platform:
     """Built before anything is open, so that services can be wired; opened and closed by the app's lifespan.
 
     Attributes:
+        handover: hands what this process commits to the streams that it serves.
         traces: makes spans of what is done; None where nobody collects them.
         registry: what this process counts, for Prometheus; of its own, so that tests and composed apps do not mix.
         lost_tails: which logs have lost their tail, as this process sees it.
@@ -51,6 +53,7 @@ class Platform:
         self.traces: Final = Traces(settings.traces_url) if settings.traces_url else None
         self.database: Final = Database(settings)
         self.bell: Final = Bell(settings)
+        self.handover: Final = HandOver()
         self.registry: Final = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         lost_tails = self.lost_tails = LostTails(self.registry)

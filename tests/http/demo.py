@@ -18,7 +18,8 @@ from services.runtime.log import Append, Appended, EventLog
 from services.runtime.platform import Platform
 from services.runtime.service import Service
 from services.runtime.web import Body, Problem, Request, needs
-from services.runtime.web.streams import EventStream, Frame, event_stream, frame
+from services.runtime.web.frames import Frame
+from services.runtime.web.streams import EventStream, event_stream, frame
 
 
 class Thing(Body, frozen=True):
@@ -94,6 +95,9 @@ class LogSource:
             frame("event", item.event.version, item.event.body)
             for item in await self._log.read_stream(self.stream, after, 50)
         ]
+
+    def frames_of(self, _news: object, /) -> Sequence[Frame]:
+        return ()
 
 
 @get("/follow/{stream:str}")

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from services.runtime.bus import Bell
-from services.runtime.web.channel import Channel, Follower, Frame
+from services.runtime.web.channel import Channel, Follower
+from services.runtime.web.frames import Frame
 from services.runtime.web.one_write import OneWriteProtocol
 from tests.http.app import settings_of
 from tests.http.demo import LogSource, demo, write
@@ -26,7 +27,7 @@ class Shelf:
         self.error = None
 
     def add(self, *versions):
-        self.frames += [Frame(version, b"%d," % version) for version in versions]
+        self.frames += [Frame(version, b"", b"%d," % version) for version in versions]
 
     async def read(self, after):
         self.reads += 1
@@ -41,10 +42,10 @@ class Shelf:
 class Client:
     """A follower with a task that waits, as an open stream has, and the bytes that were pushed."""
 
-    def __init__(self, channel, version, *, takes=True):
+    def __init__(self, channel, version, *, takes=True, form=lambda frame: frame.data):
         self.pushed = []
         self.takes = takes
-        self.follower = Follower(channel, version, self.push)
+        self.follower = Follower(channel, version, self.push, form)
         self.waiting = asyncio.create_task(self.follower.wait(5))
         channel.followers.add(self.follower)
 
@@ -58,6 +59,7 @@ class Client:
 async def opened(shelf, version=0):
     bell = Bell(settings_of("postgresql://localhost/none"))
     channel = Channel(bell, STREAM, version, shelf.read, 0.01)
+    channel.bell = bell
     clients = []
 
     def client(version=version, **more):
@@ -168,7 +170,7 @@ async def test_what_leads_to_the_same_version_is_not_missed_either():
     async with opened(shelf) as (_, client, ring):
         slow, quick = client(takes=False), client()
         await turns()
-        anew = [Frame(0, b"anew")]  # as of a board that was built once more
+        anew = [Frame(0, b"", b"anew")]  # as of a board that was built once more
         shelf.read_on = lambda _: [anew.pop()] if anew else []
         ring()
         await turns()
@@ -230,3 +232,84 @@ async def test_the_same_arrives_either_way(database, monkeypatch, refused_each):
         assert [frame[1] for frame in told[0]] == list(range(2, 2 + EVENTS))
         assert all(one == told[0] for one in told)
         assert reads - before <= 3 * EVENTS  # of twenty readers
+
+
+async def test_what_was_committed_here_is_handed_on_and_not_read():
+    shelf = Shelf()
+    async with opened(shelf) as (channel, client, _):
+        one, slow = client(), client(takes=False)
+        await turns()
+        before = shelf.reads
+        shelf.add(1, 2)
+        channel.bell.ring(2, [(STREAM, 2)])  # it comes first, the frames with the same turn of the loop
+        assert channel.take(shelf.frames)
+        channel.hand_on(0, shelf.frames)
+        await turns()
+        assert (shelf.reads, channel.version) == (before, 2)
+        assert (one.pushed, one.follower.version, one.waiting.done()) == ([b"1,2,"], 2, False)
+        assert (slow.waiting.result(), slow.follower.has_to_pull()) == (True, True)
+        shelf.add(3)
+        channel.bell.ring(3, [(STREAM, 3)])  # of another process
+        await turns()
+        assert one.pushed == [b"1,2,", b"3,"]
+
+
+async def test_what_does_not_join_on_is_not_taken_but_read():
+    shelf = Shelf()
+    async with opened(shelf) as (channel, client, _):
+        one = client()
+        await turns()
+        shelf.add(1, 2, 3)
+        channel.bell.ring(3, [(STREAM, 3)])
+        assert not channel.take(shelf.frames[1:])
+        assert not channel.take([])
+        await turns()
+        assert (one.pushed, channel.version) == ([b"1,2,3,"], 3)
+        assert not channel.take(shelf.frames)  # as read before
+
+
+async def test_what_is_taken_in_the_middle_of_a_reading_is_told_once():
+    shelf = Shelf()
+    async with opened(shelf) as (channel, client, ring):
+        one = client()
+        await turns()
+        gate = asyncio.Event()
+        read = shelf.read
+
+        async def slowly(after):
+            found = await read(after)
+            await gate.wait()
+            return found
+
+        channel._read = slowly
+        shelf.add(1, 2, 3)
+        ring()
+        await turns()
+        given = shelf.frames[:2]
+        assert channel.take(given)
+        channel.hand_on(0, given)
+        gate.set()
+        await turns()
+        assert (one.pushed, one.follower.version, channel.version) == ([b"1,2,", b"3,"], 3, 3)
+
+
+async def test_each_form_is_written_once_for_all_who_want_it():
+    written = []
+
+    def form(name):
+        def write(frame):
+            written.append((name, frame.version))
+            return b"%b%d," % (name, frame.version)
+
+        return write
+
+    shelf = Shelf()
+    async with opened(shelf) as (_, client, ring):
+        forms = [form(b"a"), form(b"b")]
+        clients = [client(form=forms[number % 2]) for number in range(6)]
+        await turns()
+        shelf.add(1, 2)
+        ring()
+        await turns()
+        assert [one.pushed for one in clients] == [[b"a1,a2,"], [b"b1,b2,"]] * 3
+        assert sorted(written) == [(b"a", 1), (b"a", 2), (b"b", 1), (b"b", 2)]

@@ -23,6 +23,7 @@ from services.engine.audit.verdict import Verdict
 from services.engine.play.moves import Cause
 from services.engine.play.wire import (
     ClockView,
+    EventBytes,
     EventPage,
     EventView,
     MatchView,
@@ -147,7 +148,8 @@ def verdict_on(lines: list[bytes]) -> Verdict:
 def answers(example: Example) -> Iterator[tuple[Command, Any]]:
     """Return the commands of a match with their answers."""
     for command in example.commands:
-        yield command, msgspec.json.decode(move_answer(command.after, command.seat, command.events))
+        answer = move_answer(command.after, command.seat, command.events, EventBytes())
+        yield command, msgspec.json.decode(answer)
 
 
 def _chosen(entry: Struct) -> Move:

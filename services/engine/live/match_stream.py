@@ -7,10 +7,12 @@ from typing import Final
 
 import msgspec
 
-from services.engine.play.live import Live
+from services.contracts.envelope import Event
+from services.engine.play.live import Advance, Live
 from services.engine.play.views import Views, Watcher
-from services.engine.play.wire import event_view
-from services.runtime.web.channel import Frame
+from services.engine.play.wire import EventBytes
+from services.engine.rules.match import Match
+from services.runtime.web.frames import Frame
 from services.runtime.web.streams import frame
 
 FRAMES_MAX: Final = 256
@@ -50,14 +52,14 @@ class MatchSource:
     async def frames(self, after: int) -> Sequence[Frame]:
         """Return the events behind a version."""
         events = await self._views.events(self._live, after, FRAMES_MAX)
-        if events:
+        if events and self._live.head.version < events[-1].version:
             await self._views.follow(self._live)
-        over = self._live.match.over
-        return [
-            frame(
-                event.type,
-                event.version,
-                _encode(event_view(event, self._live.match, self._watcher.viewer, over=over)),
-            )
-            for event in events
-        ]
+        return self._frames(events, self._live.match, EventBytes())
+
+    def frames_of(self, news: object, /) -> Sequence[Frame]:
+        """Return the events of a commit of this process."""
+        return self._frames(news.events, news.match, news.encoded) if isinstance(news, Advance) else ()
+
+    def _frames(self, events: Sequence[Event], match: Match, encoded: EventBytes) -> Sequence[Frame]:
+        viewer = self._watcher.viewer
+        return [frame(event.type, event.version, encoded.of(event, match, viewer)) for event in events]

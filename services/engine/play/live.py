@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,7 @@ from services.contracts.events.base import Fact
 from services.contracts.events.catalogue import draft, fact_of
 from services.contracts.ids import MATCH
 from services.engine.play.commitments import Commitments
+from services.engine.play.wire import EventBytes
 from services.engine.rules import match as matches
 from services.engine.rules.catalogue import Catalogue
 from services.engine.rules.chance import MatchKeys
@@ -55,6 +56,23 @@ class Live(Struct):
     turn_since_ms: int = 0
 
 
+class Advance(Struct, frozen=True):
+    """What was committed to a match here, for those who follow it in this process.
+
+    Attributes:
+        match: after the events.
+        events: of one command.
+        encoded: the same, as far as they were encoded for somebody.
+    """
+
+    match: Match
+    events: Sequence[Event]
+    encoded: EventBytes
+
+
+Told: TypeAlias = "Callable[[str, Advance], None]"
+
+
 class DamagedMatchError(Problem):
     """What the log holds of a match cannot be folded: somebody, or a fault, has changed it below the service."""
 
@@ -66,9 +84,15 @@ class LiveMatches:
     """The matches that this process has looked at lately. Whatever it forgets, it folds again from the log."""
 
     def __init__(
-        self, log: EventLog, commitments: Commitments, catalogue: Catalogue, entropy: Entropy
+        self,
+        log: EventLog,
+        commitments: Commitments,
+        catalogue: Catalogue,
+        entropy: Entropy,
+        told: Told = lambda _stream, _advance: None,
     ) -> None:
-        """Keep matches of a catalogue over a log."""
+        """Keep matches of a catalogue over a log, and tell of what is committed to one by this process."""
+        self._told = told
         self._log = log
         self._commitments = commitments
         self._catalogue = catalogue
@@ -130,6 +154,7 @@ class LiveMatches:
         answer: Callable[[list[Event]], bytes],
         move: Move | None = None,
         after: Match | None = None,
+        encoded: EventBytes | None = None,
     ) -> Outcome:
         """Put decided facts into the log and, when they are in, into the live state.
 
@@ -144,6 +169,7 @@ class LiveMatches:
             answer: makes the bytes that a retry of the command will get, from the chained events.
             move: the move that was asked for, None where it was none.
             after: the match after the facts, where the decision has it at hand; else they are folded.
+            encoded: by what the answer has encoded the events, for who else is shown them.
         """
         stream = live.match.started.match
         at_ms = max(at_ms, live.last_at_ms)
@@ -167,8 +193,10 @@ class LiveMatches:
             case Appended() if after is not None and live.head is decided_at:
                 live.match, live.head, live.last_at_ms = after, events[-1].head, at_ms
                 _set_clock(live, move, facts, at_ms)
+                self._told(stream, Advance(after, events, encoded or EventBytes()))
             case Appended():  # a reader may have brought the match forward meanwhile
                 self._fold(live, events, facts)
+                self._told(stream, Advance(live.match, events, encoded or EventBytes()))
             case Conflict(head=head) if head.version < live.head.version or (
                 head.version == live.head.version and head.hash != live.head.hash
             ):

@@ -278,9 +278,10 @@ class Moves:
             return await self._why_not(live, decided_at, advanced, command, request_hash)
         facts, after = advanced
         answers: list[bytes] = []
+        encoded = wire.EventBytes()
 
         def answer(events: list[Event]) -> bytes:
-            answers.append(wire.move_answer(after, seat, events))
+            answers.append(wire.move_answer(after, seat, events, encoded))
             return answers[0]
 
         outcome = await self._live.append(
@@ -294,6 +295,7 @@ class Moves:
             answer=answer,
             move=move,
             after=after,
+            encoded=encoded,
         )
         match outcome:
             case Appended():

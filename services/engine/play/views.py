@@ -90,11 +90,10 @@ class Views:
         """Return up to ``limit`` events with versions above ``after``."""
         events: list[Event] = []
         while len(events) < limit:
-            page = await self._log.read_stream(
-                live.match.started.match, after + len(events), min(limit - len(events), PAGE_EVENTS_MAX)
-            )
+            asked = min(limit - len(events), PAGE_EVENTS_MAX)
+            page = await self._log.read_stream(live.match.started.match, after + len(events), asked)
             events += (recorded.event for recorded in page)
-            if not page:
+            if len(page) < asked:
                 break
         return events
 

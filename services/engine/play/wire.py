@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Final, Literal, cast, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -215,7 +215,25 @@ def event_view(event: Event, match: Match, viewer: Viewer, *, over: bool) -> Eve
     )  # fmt: skip
 
 
-def move_answer(match: Match, seat: int, events: Sequence[Event]) -> bytes:
+class EventBytes:
+    """Events of one command as JSON, for all who may see them. What everybody sees alike is encoded once."""
+
+    __slots__ = ("_public",)
+
+    def __init__(self) -> None:
+        self._public: dict[int, bytes] = {}
+
+    def of(self, event: Event, match: Match, viewer: Viewer) -> bytes:
+        """Return ``event_view`` as JSON, for a match that stands behind the command."""
+        if event.sealed is not None:
+            return _json(event_view(event, match, viewer, over=match.over))
+        known = self._public.get(event.version)
+        if known is None:
+            known = self._public[event.version] = _json(event_view(event, match, viewer, over=match.over))
+        return known
+
+
+def move_answer(match: Match, seat: int, events: Sequence[Event], encoded: EventBytes) -> bytes:
     """Return the answer to the player in ``seat`` whose move led to ``events`` and to this state of the match."""
     waiting = matches.pending(match)
     return _json(
@@ -223,7 +241,7 @@ def move_answer(match: Match, seat: int, events: Sequence[Event]) -> bytes:
             match_id=match.started.match,
             version=events[-1].version,
             status=match.status,
-            events=tuple(event_view(event, match, seat, over=match.over) for event in events),
+            events=cast("Any", tuple([Raw(encoded.of(event, match, seat)) for event in events])),
             turn=waiting.turn if waiting else None,
             to_act=waiting.may_act if waiting else (),
             legal=matches.legal(match, seat),

@@ -11,7 +11,7 @@ from msgspec import Meta, Raw, Struct
 from services.lobby.tables.streams import TableStreams
 from services.lobby.tables.table import Table
 from services.lobby.tables.views import TableView, TableViews
-from services.runtime.web.channel import Frame
+from services.runtime.web.frames import Frame
 from services.runtime.web.problems import Problem
 from services.runtime.web.streams import frame
 
@@ -61,6 +61,10 @@ class TableSource:
                 change = TableChange(event.version, event.type, event.at_ms, _public(event.body), view)
                 frames.append(frame("change", event.version, _encode(change)))
         return frames
+
+    def frames_of(self, _news: object, /) -> Sequence[Frame]:
+        """Return nothing: changes are told with the table, which is read."""
+        return ()
 
     async def _at(self, version: int) -> Table:
         table = await self._streams.load_at(self.stream, version)

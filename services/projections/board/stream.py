@@ -24,7 +24,7 @@ from msgspec import Struct
 from services.projections.board.tables import Board, Change
 from services.projections.board.view import TableOnBoard, tables_of
 from services.runtime.platform import Platform
-from services.runtime.web.channel import Frame
+from services.runtime.web.frames import Frame
 from services.runtime.web.streams import frame
 
 BELL: Final = "projection:board"
@@ -181,3 +181,7 @@ class BoardReader:
         self._generation = self._board.generation
         position, view = await self._board.snapshot(None)
         return [frame("snapshot", position, view)]
+
+    def frames_of(self, _news: object, /) -> Sequence[Frame]:
+        """Return nothing: the board is written by its projection."""
+        return ()

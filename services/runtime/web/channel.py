@@ -4,6 +4,10 @@ The channel waits for the doorbell, reads what came, and in one turn of the loop
 has all before it, is not in the middle of sending, and whose connection takes bytes gets them by ``push``: no task is
 woken for it, and nothing is encoded for it alone. Whoever cannot be handed to is woken, and pulls what it misses, at
 its own speed; so nothing queues up for a slow reader here, either.
+
+What this process has committed itself the channel is given right after the commit (``take``), if it joins on to what
+was read; then there is nothing to read. The ring for the same commit comes a moment before, so it is looked at again
+one turn of the loop later. What was taken is handed on once the answer to the commit is out (``hand_on``).
 """
 
 from __future__ import annotations
@@ -13,25 +17,19 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from msgspec import Struct
-
 from services.runtime.bus import Bell, Ear
+from services.runtime.web.frames import Frame
 
 LISTEN_SECONDS: Final = 60.0
 """How long a channel trusts in being rung; what it may have missed is found by the poll of the hub, long before."""
 
 _logger: Final = logging.getLogger("macao.web")
 
-
-class Frame(Struct, frozen=True):
-    """A frame as it is sent, and the version that it leads to."""
-
-    version: int
-    data: bytes
-
-
 Push = Callable[[bytes], bool]
 """Writes a part of a streamed answer if the connection takes it at once, and says whether it did."""
+
+Form = Callable[[Frame], bytes]
+"""Writes a frame as the connection wants it: one of the methods of ``Frame``."""
 
 Read = Callable[[int], Awaitable[Sequence[Frame]]]
 """Returns the frames after a version, in order; nothing where there are none."""
@@ -42,12 +40,14 @@ class Follower:
 
     Attributes:
         version: how far it has been sent.
+        form: how frames are written for it.
     """
 
-    __slots__ = ("_channel", "_ear", "_idle", "_missed", "_push", "version")
+    __slots__ = ("_channel", "_ear", "_idle", "_missed", "_push", "form", "version")
 
-    def __init__(self, channel: Channel, version: int, push: Push | None) -> None:
+    def __init__(self, channel: Channel, version: int, push: Push | None, form: Form) -> None:
         self.version = version
+        self.form = form
         self._channel = channel
         self._ear = Ear()
         self._idle = False
@@ -89,15 +89,26 @@ class Channel:
         version: up to where its first follower has been sent.
         read: reads on.
         retry_seconds: how long a reading that failed waits for the next.
+        frames_of: makes frames of what was just committed; none where they have to be read.
 
     Attributes:
         version: up to where it has read.
     """
 
-    def __init__(self, bell: Bell, stream: str, version: int, read: Read, retry_seconds: float) -> None:
+    def __init__(
+        self,
+        bell: Bell,
+        stream: str,
+        version: int,
+        read: Read,
+        retry_seconds: float,
+        frames_of: Callable[[object], Sequence[Frame]] = lambda _: (),
+    ) -> None:
         self.version = version
+        self.frames_of: Final = frames_of
         self.followers: Final[set[Follower]] = set()
-        self._ear = bell.listen(stream)
+        self._taken = 0
+        self._ear = bell.listen(stream, self._told)
         self._stream = stream
         self._read = read
         self._retry_seconds = retry_seconds
@@ -111,9 +122,35 @@ class Channel:
                 None  # its error has us in its traceback: a ring, which only the garbage collector would find
             )
 
+    def take(self, frames: Sequence[Frame]) -> bool:
+        """Take what was just committed, to be handed on soon; say whether it joins on to what was read before."""
+        if not frames or frames[0].version != self.version + 1:
+            return False
+        self.version = self._taken = frames[-1].version
+        return True
+
+    def hand_on(self, after: int, frames: Sequence[Frame]) -> None:
+        """Hand frames to every follower, written once for all who want them in the same form."""
+        version = frames[-1].version
+        chunks: dict[Form, bytes] = {}
+        for follower in tuple(self.followers):
+            chunk = chunks.get(follower.form)
+            if chunk is None:
+                chunk = chunks[follower.form] = b"".join(map(follower.form, frames))
+            follower.take(after, version, chunk)
+
     def look(self, version: int) -> None:
         """Say how far the stream goes, to a channel that may have missed it."""
         if self.version < version:
+            self._ear.wake()
+
+    def _told(self, version: int) -> None:
+        """Hear of a ring: what it rings for may be about to be given."""
+        if self._taken < version:
+            asyncio.get_running_loop().call_soon(self._wake_for, version)
+
+    def _wake_for(self, version: int) -> None:
+        if self._taken < version:
             self._ear.wake()
 
     async def _run(self) -> None:
@@ -132,9 +169,11 @@ class Channel:
         """Read once and hand on what there is; say whether there was anything."""
         after = self.version
         fresh = await self._read(after)
+        found = bool(fresh)
+        if self.version != after:  # something was given meanwhile, and handed on
+            after = self.version
+            fresh = [one for one in fresh if one.version > after]
         if fresh:
             self.version = fresh[-1].version
-            chunk = b"".join([one.data for one in fresh])
-            for follower in tuple(self.followers):
-                follower.take(after, self.version, chunk)
-        return bool(fresh)
+            self.hand_on(after, fresh)
+        return found

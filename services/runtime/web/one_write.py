@@ -21,6 +21,9 @@ WHOLE: Final = "whole"
 PUSH: Final = "push"
 """Where the state of a request has ``OneWriteProtocol.push``."""
 
+TOGETHER: Final = "together"
+"""Where the state of a WebSocket has ``SocketProtocol.together``."""
+
 WRITE: Final = "write"
 """Where the state of a request has ``OneWriteProtocol.answer``, for that request."""
 
@@ -30,7 +33,7 @@ class JoiningTransport:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         """Write to this transport."""
-        self._transport = transport
+        self.inner: Final = transport
         self._head = b""
 
     def write(self, data: bytes) -> None:
@@ -40,7 +43,7 @@ class JoiningTransport:
         elif data.startswith(_HEAD_BEGINS) and data.endswith(_HEAD_ENDS) and _LENGTH in data:
             self._head = data
             return
-        self._transport.write(data)
+        self.inner.write(data)
 
     def let_go(self) -> None:
         """Write what is held: no body comes, as of an answer to HEAD, which says how long it would have been."""
@@ -50,11 +53,11 @@ class JoiningTransport:
     def close(self) -> None:
         """Write what is held, and close."""
         self.let_go()
-        self._transport.close()
+        self.inner.close()
 
     def __getattr__(self, name: str) -> Any:
         """Be the transport in everything else."""
-        return getattr(self._transport, name)
+        return getattr(self.inner, name)
 
 
 class OneWriteProtocol(HttpToolsProtocol):

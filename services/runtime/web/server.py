@@ -17,6 +17,7 @@ from services.runtime.settings import Settings
 from services.runtime.web.app import App
 from services.runtime.web.one_write import OneWriteProtocol
 from services.runtime.web.request import PLATFORM
+from services.runtime.web.socket_protocol import SocketProtocol
 from services.runtime.web.sockets import MESSAGE_BYTES_MAX
 
 GRACE_SECONDS: Final = 5
@@ -108,7 +109,7 @@ def server_of(app: App, settings: Settings) -> Server:
         port=settings.port,
         loop="uvloop",
         http=OneWriteProtocol,
-        ws="websockets-sansio",
+        ws=SocketProtocol,
         ws_max_size=MESSAGE_BYTES_MAX,
         ws_per_message_deflate=False,
         lifespan="on",

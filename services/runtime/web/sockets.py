@@ -22,9 +22,11 @@ from msgspec import Struct
 from services.runtime.platform import Platform
 from services.runtime.tokens.caller import ANONYMOUS, Caller
 from services.runtime.web.authentication import identify
-from services.runtime.web.channel import Frame
+from services.runtime.web.channel import Push
+from services.runtime.web.frames import Frame, message_of, text_frame
 from services.runtime.web.limiting import rate_limited
 from services.runtime.web.metrics import Metrics
+from services.runtime.web.one_write import PUSH, TOGETHER
 from services.runtime.web.problems import Problem, document_of_problem, problem_of
 from services.runtime.web.request import PLATFORM, PROVIDED
 from services.runtime.web.streams import KEEP_ALIVE_SECONDS, Source, StreamHub
@@ -33,6 +35,8 @@ HELLO_SECONDS: Final = 10.0
 """How long a client without a header may take to say who it is."""
 BEHIND_MAX: Final = 200
 """Frames that a client may be behind before it is told to start anew."""
+AT_ONCE_MAX: Final = 16
+"""So many who follow in one way are told of a move in one write with its answer; a crowd comes right after."""
 MESSAGE_BYTES_MAX: Final = 64 * 1024
 
 REFUSED: Final = 1008
@@ -64,6 +68,8 @@ class Answer(Struct, frozen=True):
     data: bytes
 
 
+Together = Callable[[bytes, Callable[[], None]], bool]
+"""``SocketProtocol.together``."""
 Commands = Callable[[bytes, Caller], Awaitable[Answer]]
 """Carries out one message of a client; raises ``Problem``."""
 Opening = Callable[[Caller], Awaitable[tuple[Source, Commands]]]
@@ -90,6 +96,9 @@ class Conversation:
         self._address = address
         self._platform: Platform = socket.app.state[PLATFORM]
         self._hub = the(socket, StreamHub)
+        state = socket.scope["state"]
+        self._push: Push | None = state.get(PUSH)
+        self._together: Together | None = state.get(TOGETHER)
         self._sending = asyncio.Lock()
 
     async def run(self) -> None:
@@ -163,7 +172,7 @@ class Conversation:
         """Send the stream."""
         version = await self._send_snapshot(source, after)
         stream = source.stream
-        with self._hub.following(source, version) as follower:
+        with self._hub.following(source, version, self._push, Frame.as_message) as follower:
             while True:
                 behind = follower.has_to_pull()
                 fresh = await self._hub.frames(source, follower.version) if behind else []
@@ -197,7 +206,7 @@ class Conversation:
             except Exception as error:  # noqa: BLE001 - as for requests: whatever is raised leaves as a problem
                 await self._send_problem(problem_of(error, self._id), key_in(message))
             else:
-                await self._send(answer.event.encode(), answer.id, answer.data)
+                await self._answer(message_of(answer.event.encode(), answer.id, answer.data))
 
     def _count(self, caller: Caller) -> None:
         meter = self._platform.caller_meter
@@ -214,8 +223,8 @@ class Conversation:
         return message
 
     async def _send_frame(self, one: Frame) -> None:
-        event, version, data = one.data.split(b"\n", 3)[:3]
-        await self._send(event[7:], int(version[4:]), data[6:])
+        if not self._pushed(one.as_message()):
+            await self._send_slowly(message_of(one.event, one.version, one.data))
 
     async def _send_problem(self, problem: Problem, key: str | None) -> None:
         document = document_of_problem(problem, instance=self._socket.url.path, request_id=self._id)
@@ -226,7 +235,29 @@ class Conversation:
             return
 
     async def _send(self, event: bytes, version: int, data: bytes) -> None:
-        text = b'{"event":"%b","id":%d,"data":%b}' % (event, version, data)
+        text = message_of(event, version, data)
+        if not self._pushed(text_frame(text)):
+            await self._send_slowly(text)
+
+    async def _answer(self, text: bytes) -> None:
+        """Send the answer to a command, and to those who follow, this client among them, what it has led to."""
+        if (
+            self._together is None
+            or self._sending.locked()
+            or not self._together(text_frame(text), self._tell_of_commits)
+        ):
+            await self._send_slowly(text)
+            self._tell_of_commits()
+
+    def _tell_of_commits(self) -> None:
+        self._hub.hand_on(AT_ONCE_MAX)
+
+    def _pushed(self, message: bytes) -> bool:
+        """Write a message at once, if the connection takes it and nothing waits to be written before it."""
+        return self._push is not None and not self._sending.locked() and self._push(message)
+
+    async def _send_slowly(self, text: bytes) -> None:
+        """Write a message when the client has taken what went before."""
         async with self._sending:
             await self._socket.send_data(text.decode(), mode="text")
 

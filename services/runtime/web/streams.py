@@ -32,7 +32,8 @@ from litestar.types import Receive, Send
 
 from services.runtime.platform import Platform
 from services.runtime.tasks import end
-from services.runtime.web.channel import Channel, Follower, Frame, Push
+from services.runtime.web.channel import Channel, Follower, Form, Push
+from services.runtime.web.frames import Frame, event_of
 from services.runtime.web.limiting import address_of
 from services.runtime.web.metrics import Metrics
 from services.runtime.web.one_write import PUSH
@@ -51,6 +52,7 @@ RECONNECT_MS: Final = 1_000
 
 _logger: Final = logging.getLogger("macao.web")
 
+_NOBODY: Final[dict[str, Channel]] = {}
 _HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
@@ -59,8 +61,8 @@ _HEADERS: Final = {
 
 
 def frame(event: str, version: int, data: bytes) -> Frame:
-    """Encode a frame; ``data`` is JSON in one line."""
-    return Frame(version, b"event: %b\nid: %d\ndata: %b\n\n" % (event.encode(), version, data))
+    """Make a frame; ``data`` is JSON in one line."""
+    return Frame(version, event.encode(), data)
 
 
 class Source(Protocol):
@@ -88,6 +90,10 @@ class Source(Protocol):
         """Return what came after a version, in order and without a gap; some hundreds at most."""
         ...
 
+    def frames_of(self, news: object, /) -> Sequence[Frame]:
+        """Return the frames of a commit of this process (``handover.py``); none where they have to be read."""
+        ...
+
 
 class StreamHub:
     """What the streams of one process share: their number, the frames encoded lately, and one poll for them all."""
@@ -101,6 +107,8 @@ class StreamHub:
         self._channels: dict[str, dict[str, Channel]] = {}
         """By stream of the log and audience, while anybody follows."""
         self._heads: dict[str, int] = {}
+        self._taken: list[tuple[Channel, int, Sequence[Frame]]] = []
+        platform.handover.to(self.take)
 
     def admit(self, caller: str, address: str) -> list[str]:
         """Return what a new stream is counted under.
@@ -139,16 +147,7 @@ class StreamHub:
 
     async def frames(self, source: Source, after: int) -> Sequence[Frame]:
         """Return ``source.frames(after)``, read and encoded once for all who ask at the same time."""
-        if self._connections != self._platform.log.connections:
-            self._connections = self._platform.log.connections
-            self._recent.clear()  # another server may answer by now
-        key = (source.stream, source.audience)
-        recent = self._recent.get(key)
-        if recent is None:
-            recent = self._recent[key] = _Recent()
-            while len(self._recent) > AUDIENCES_MAX:
-                self._recent.popitem(last=False)
-        self._recent.move_to_end(key)
+        recent = self._recent_of(source.stream, source.audience)
         known = recent.after(after)
         if known:
             return known
@@ -160,21 +159,64 @@ class StreamHub:
             recent.extend(fresh)
             return fresh
 
+    def take(self, stream: str, news: object) -> None:
+        """Take what this process has just committed; who follows the stream is told one turn of the loop later."""
+        for audience, channel in self._channels.get(stream, _NOBODY).items():
+            try:
+                after, frames = channel.version, channel.frames_of(news)
+            except Exception:  # it is committed, and who did it has to go on; whoever follows will read
+                _logger.exception("a commit to %s could not be handed over", stream)
+                continue
+            if channel.take(frames):
+                self._recent_of(stream, audience).extend(frames)
+                if not self._taken:
+                    asyncio.get_running_loop().call_soon(self.hand_on)
+                self._taken.append((channel, after, frames))
+
+    def hand_on(self, followers_max: int | None = None) -> None:
+        """Tell those who follow of what was taken, unless there are more of them than so many.
+
+        For who has just answered: the event then leaves with the answer, in one write. A crowd would keep it waiting.
+        """
+        taken, self._taken = self._taken, []
+        for channel, after, frames in taken:
+            if followers_max is None or len(channel.followers) <= followers_max:
+                channel.hand_on(after, frames)
+            else:
+                self._taken.append((channel, after, frames))
+
+    def _recent_of(self, stream: str, audience: str) -> _Recent:
+        if self._connections != self._platform.log.connections:
+            self._connections = self._platform.log.connections
+            self._recent.clear()  # another server may answer by now
+        key = (stream, audience)
+        recent = self._recent.get(key)
+        if recent is None:
+            recent = self._recent[key] = _Recent()
+            while len(self._recent) > AUDIENCES_MAX:
+                self._recent.popitem(last=False)
+        self._recent.move_to_end(key)
+        return recent
+
     @contextmanager
-    def following(self, source: Source, version: int, push: Push | None = None) -> Iterator[Follower]:
+    def following(
+        self, source: Source, version: int, push: Push | None = None, form: Form = Frame.as_event
+    ) -> Iterator[Follower]:
         """Follow what has been sent up to a version; with ``push`` most of the rest will be handed over."""
         stream, audience = source.stream, source.audience  # what a source says may change meanwhile
         audiences = self._channels.setdefault(stream, {})
         channel = audiences.get(audience)
         if channel is None:
+            teller = copy(source)  # a source may remember what it has told
             channel = audiences[audience] = Channel(
                 self._platform.bell,
                 stream,
                 version,
-                partial(self.frames, copy(source)),  # a source may remember what it has told
+                partial(self.frames, teller),
                 self._platform.settings.poll_seconds,
+                teller.frames_of,
             )
-        follower = Follower(channel, version, push)
+        follower = Follower(channel, version, push, form)
         channel.followers.add(follower)
         try:
             yield follower
@@ -342,20 +384,20 @@ class _Sender:
             _logger.warning("a stream of %s broke off", self._source.stream, exc_info=results[0])
 
     async def _send_all(self, send: Send, push: Push | None) -> None:
-        await _send_bytes(send, b"retry: %d\n\n%b" % (RECONNECT_MS, self._snapshot.data))
+        await _send_bytes(send, b"retry: %d\n\n%b" % (RECONNECT_MS, self._snapshot.as_event()))
         stream = self._source.stream
         with self._hub.following(self._source, self._snapshot.version, push) as follower:
             while True:
                 behind = follower.has_to_pull()
                 fresh = await self._hub.frames(self._source, follower.version) if behind else []
                 if fresh:
-                    await _send_bytes(send, b"".join([one.data for one in fresh]))
+                    await _send_bytes(send, b"".join([one.as_event() for one in fresh]))
                     follower.version = fresh[-1].version
                 elif not await follower.wait(KEEP_ALIVE_SECONDS):
                     # The id is what this stream has sent, the version how far things are.
                     head = max(self._hub.head(stream), follower.version)
-                    data = b'event: keep-alive\nid: %d\ndata: {"version":%d}\n\n' % (follower.version, head)
-                    await _send_bytes(send, data)
+                    data = b'{"version":%d}' % head
+                    await _send_bytes(send, event_of(b"keep-alive", follower.version, data))
 
 
 async def _send_bytes(send: Send, data: bytes) -> None:
