@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+import websockets.frames
 from msgspec import Struct
-
-_TEXT: Final = 0x81
-"""A whole message of text."""
-_SHORT_MAX: Final = 125
-_MEDIUM: Final = 126
-_MEDIUM_MAX: Final = 0xFFFF
-_LONG: Final = 127
 
 
 class Frame(Struct, frozen=True):
@@ -47,10 +39,5 @@ def message_of(event: bytes, version: int, data: bytes) -> bytes:
 
 
 def text_frame(text: bytes) -> bytes:
-    """Write a message of a server as a frame of RFC 6455: whole, not masked, not compressed."""
-    size = len(text)
-    if size <= _SHORT_MAX:
-        return b"%c%c%b" % (_TEXT, size, text)
-    if size <= _MEDIUM_MAX:
-        return b"%c%c%b%b" % (_TEXT, _MEDIUM, size.to_bytes(2, "big"), text)
-    return b"%c%c%b%b" % (_TEXT, _LONG, size.to_bytes(8, "big"), text)
+    """Write a message of a server as a frame: whole, not masked, not compressed."""
+    return websockets.frames.Frame(websockets.frames.Opcode.TEXT, text).serialize(mask=False)

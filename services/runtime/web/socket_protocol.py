@@ -1,33 +1,20 @@
 """What uvicorn's protocol for WebSockets is helped with.
 
-Messages leave without a task that sends them. And a message that comes as most do, in one frame of text that has
-arrived whole, is taken out of its frame here: the library's general way to it takes fifteen times as long. Whatever
-else comes goes to the library, which keeps the state of the connection; where it was given less than whole frames, it
-alone knows where the next one begins, and gets everything from then on.
+Messages leave without a task that sends them, and those that belong together in one write. What comes is the library's
+business alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 from websockets.protocol import OPEN
-from websockets.utils import apply_mask
 
 from services.runtime.web.one_write import PUSH, TOGETHER, JoiningTransport
-
-_WHOLE_TEXT: Final = 0x81
-"""The first byte of a frame that is a whole message of text, with nothing that an extension has added."""
-_MASKED: Final = 0x80
-_LENGTH: Final = 0x7F
-_LENGTH_FOLLOWS: Final = 126
-_LONG_LENGTH_FOLLOWS: Final = 127
-_SHORT_HEAD: Final = 6
-_HEAD: Final = 8
-"""The bytes before the payload of a client: two, two more with a length above 125, and four of the mask."""
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -35,8 +22,6 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._aligned = True
-        self._awaited = False
         self._held: list[bytes] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -83,55 +68,3 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             if held:
                 self.transport.write(b"".join(held))
         return taken
-
-    def data_received(self, data: bytes) -> None:
-        """Take what the client sends; the library gets it from the first frame on that is not a whole text."""
-        while data and self._aligned and self.handshake_initiated:
-            head, size = _measured(data)
-            text = self._text_in(data, head, size) if 0 < size <= len(data) else None
-            if text is None:
-                self._aligned = size == len(data)
-                break
-            self._hear(text)
-            data = data[size:]
-        if data:
-            super().data_received(data)
-
-    async def receive(self) -> Any:
-        """Return the next thing that the client has sent."""
-        self._awaited = self.queue.empty()
-        return await super().receive()
-
-    def _text_in(self, data: bytes, head: int, size: int) -> str | None:
-        """Return the text of a frame that is a whole message; None for what is the library's to judge."""
-        if data[0] != _WHOLE_TEXT or self.conn.state is not OPEN or self.conn.current_size is not None:
-            return None
-        try:
-            return apply_mask(data[head:size], data[head - 4 : head]).decode()
-        except UnicodeDecodeError:
-            return None
-
-    def _hear(self, text: str) -> None:
-        """Give a message to the app. While it waits for none, no more is read than has come."""
-        if self.close_sent:
-            return
-        self.queue.put_nowait({"type": "websocket.receive", "text": text})
-        if not self._awaited and not self.read_paused:
-            self.read_paused = True
-            self.transport.pause_reading()
-        self._awaited = False
-
-
-def _measured(data: bytes) -> tuple[int, int]:
-    """Return how long the head of a client's frame is, and head and payload together.
-
-    0 for what is no such frame, is larger than a message may be, or does not say yet.
-    """
-    if len(data) < _SHORT_HEAD or not data[1] & _MASKED:
-        return 0, 0
-    length = data[1] & _LENGTH
-    if length < _LENGTH_FOLLOWS:
-        return _SHORT_HEAD, _SHORT_HEAD + length
-    if length == _LONG_LENGTH_FOLLOWS:
-        return 0, 0
-    return _HEAD, _HEAD + int.from_bytes(data[2:4], "big")
