@@ -119,7 +119,7 @@ async def test_every_answer_is_protected(site: Site) -> None:
 
 async def test_options_tells_the_methods_of_a_path(site: Site) -> None:
     answer = await site.client.options("/v1/tables")
-    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, POST, OPTIONS")
+    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, HEAD, POST, OPTIONS")
 
 
 @pytest.mark.parametrize("code", sorted(PROBLEMS))

@@ -44,6 +44,7 @@ class Seen:
     authorization: bytes | None = None
     forwarded: list[str] | None = None
     host: bytes | None = None
+    coding: str | None = None
 
 
 class Edge:
@@ -89,6 +90,8 @@ class Edge:
                 seen.forwarded = [*(seen.forwarded or ()), value.decode("latin-1")]
             elif name == b"access-control-request-method":
                 seen.preflight = True
+            elif name == b"content-encoding" and value.lower() != b"identity":
+                seen.coding = value.decode("latin-1")
         if not seen.id:
             seen.id = f"{self._run}-{next(self._numbers)}"
         return seen

@@ -15,7 +15,7 @@ import uvicorn
 
 from services.runtime.settings import Settings
 from services.runtime.web.app import App
-from services.runtime.web.one_write import OneWriteProtocol
+from services.runtime.web.protocol import Protocol
 from services.runtime.web.request import PLATFORM
 from services.runtime.web.sockets import MESSAGE_BYTES_MAX
 
@@ -107,7 +107,7 @@ def server_of(app: App, settings: Settings) -> Server:
         host=settings.host,
         port=settings.port,
         loop="uvloop",
-        http=OneWriteProtocol,
+        http=Protocol,
         ws="websockets-sansio",
         ws_max_size=MESSAGE_BYTES_MAX,
         ws_per_message_deflate=False,

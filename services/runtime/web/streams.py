@@ -33,6 +33,7 @@ from litestar.types import Receive, Send
 from services.runtime.platform import Platform
 from services.runtime.tasks import end
 from services.runtime.web.channel import Channel, Follower, Frame, Push
+from services.runtime.web.heads import HEAD_ONLY
 from services.runtime.web.limiting import address_of
 from services.runtime.web.metrics import Metrics
 from services.runtime.web.one_write import PUSH
@@ -317,8 +318,9 @@ class _Sender:
         push: Push | None = scope["state"].get(PUSH)
         headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        with self._hub.opened(self._counted):
-            await self._send_until_end(receive, send, push)
+        if HEAD_ONLY not in scope["state"]:
+            with self._hub.opened(self._counted):
+                await self._send_until_end(receive, send, push)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_until_end(self, receive: Receive, send: Send, push: Push | None) -> None:

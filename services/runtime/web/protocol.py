@@ -1,0 +1,171 @@
+"""What uvicorn's protocol leaves open: bytes that are no request, heads without an end, clients that know no chunks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, cast
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from services.runtime.web.one_write import PUSH, OneWriteProtocol
+
+HEAD_SIZE_MAX: Final = 64 * 1024
+"""The most bytes of a head, give or take what arrives with one reading of the socket."""
+MESSAGE_SIZE_MAX: Final = 1024 * 1024
+"""The most bytes of a whole request, framing and trailers included; whoever goes on behind that is not heard."""
+HEAD_SECONDS: Final = 30.0
+"""How long a head may take, and how long a new connection may be silent."""
+
+UNFIT: Final = "unfit"
+"""Where the state of a request has code and detail of the problem with it, if it could not be read as one."""
+
+_STAND_IN: Final = b"GET / HTTP/1.0\r\n\r\n"
+_CHUNKING: Final = "1.1"
+"""The version of HTTP that knows chunks."""
+
+Asgi = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class Protocol(OneWriteProtocol):
+    """One connection.
+
+    What cannot be read comes to the app like any request, marked as ``UNFIT``: it is answered by a problem with a
+    request id, and has its line in the log. Then the connection ends, as nobody knows where a next request would begin.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Be a connection of a server; see uvicorn."""
+        super().__init__(*args, **kwargs)
+        self._in_head = True
+        self._is_whole = False
+        self._arriving = 0
+        self._bytes = 0
+        self._deaf = False
+        self._patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._head_came()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, within bounds."""
+        if self._deaf:
+            return
+        self._arriving = len(data)
+        super().data_received(data)
+        if self._is_whole or self._deaf:
+            return
+        self._bytes += self._arriving
+        if self._in_head and self._bytes > HEAD_SIZE_MAX:
+            self._refuse("head-too-large")
+        elif self._bytes > MESSAGE_SIZE_MAX:
+            self._refuse("body-too-large")
+        elif self._in_head and self._patience is None:
+            self._wait_for_head()
+
+    def on_message_begin(self) -> None:
+        """Take the beginning of a request."""
+        super().on_message_begin()
+        self._in_head = True
+        self._is_whole = False
+        self._bytes = -self._arriving  # what it comes with may belong to others: of that nothing is counted
+
+    def on_headers_complete(self) -> None:
+        """Take the end of its head."""
+        self._in_head = False
+        if self._patience is not None:
+            self._head_came()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Take its end."""
+        self._is_whole = True
+        super().on_message_complete()
+        if self.scope["http_version"] != _CHUNKING:
+            self._state.pop(PUSH, None)  # it writes chunks
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request; uvicorn's parser has given up."""
+        error = sys.exception()
+        if isinstance(error, httptools.HttpParserInvalidMethodError):
+            self._refuse("malformed-request", "A request of HTTP/1.1 begins with a method; this is none.")
+        else:
+            self._refuse("malformed-request", f"This is not HTTP/1.1: {str(error or msg)[:200]}")
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        if cycle.scope["http_version"] != _CHUNKING:
+            app = _until_closed(app, cycle)
+        super()._start_asgi_task(cycle, app)
+
+    def _refuse(self, code: str, detail: str = "") -> None:
+        """Hear no more. What was asked before that, and was whole, is still answered."""
+        self._deaf = True
+        self._head_came()
+        cycle = self._last
+        if cycle is None or (cycle.response_complete and not cycle.more_body):
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.feed_data(_STAND_IN)
+            self.scope["method"] = self.scope["path"] = ""
+            self._state[UNFIT] = code, detail
+        elif cycle.response_complete:
+            self.transport.close()  # who asked has the answer, and goes on sending
+        else:
+            cycle.keep_alive = False
+            if cycle.more_body:
+                self._state[UNFIT] = code, detail
+                cycle.message_event.set()
+
+    @property
+    def _last(self) -> RequestResponseCycle | None:
+        """The last request whose head was whole; uvicorn's types know nothing of the time before the first."""
+        return self.cycle
+
+    @property
+    def _state(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", cast("Any", self.scope)["state"])
+
+    def _wait_for_head(self) -> None:
+        self._patience = self.loop.call_later(HEAD_SECONDS, self._lose_patience)
+
+    def _head_came(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _lose_patience(self) -> None:
+        self._deaf = True
+        cycle = self._last
+        if cycle is None or cycle.response_complete:
+            self.transport.close()
+        else:
+            cycle.keep_alive = False
+
+
+def _until_closed(app: Asgi, cycle: Any) -> Asgi:
+    """Return an app whose answers of unknown length end with the connection, for clients that know no chunks."""
+
+    async def plain(scope: Any, receive: Any, send: Any) -> None:
+        measured = False
+
+        async def told(message: Any) -> None:
+            nonlocal measured
+            if message["type"] == "http.response.start":
+                measured = any(name == b"content-length" for name, _ in message["headers"])
+                if not measured:
+                    cycle.chunked_encoding = False
+            elif not measured:
+                cycle.expected_content_length = len(message.get("body", b""))
+            await send(message)
+
+        await app(scope, receive, told)
+
+    return plain
