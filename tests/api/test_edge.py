@@ -129,3 +129,24 @@ async def test_every_problem_has_a_page_that_runs_nothing(site: Site, code: str)
     assert code in page.text
     assert "<script" not in page.text
     assert "style-src 'sha256-" in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/tables",
+        "/v1/lobby",
+        "/v1/leaderboards/dice-race",
+        "/v1/players/p_01KB9YQ04N6P8R0T2V4X6Z8A0C/matches",
+    ],
+)
+async def test_a_wrong_cursor_is_told_in_the_same_words_everywhere(site: Site, path: str) -> None:
+    for cursor in ("x", "%ff", "", "dF8wMUtCOVlRMDRONlA4UjBUMlY0WDZaOEEwQw"):
+        refused = await site.client.get(f"{path}?cursor={cursor}")
+        told = refused.json()
+        assert (refused.status_code, told["code"], told["params"]) == (
+            400,
+            "malformed-request",
+            {"at": "cursor"},
+        )
+        assert told["detail"] == "cursor is not the `next` of a page of this list."
