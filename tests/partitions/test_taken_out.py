@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from services.engine.clocks import ticker as clocks
+from services.engine.clocks.deadlines import Deadlines
 from services.engine.clocks.ticker import Ticker
+from services.engine.play.commitments import Commitments
+from services.engine.play.live import LiveMatches
+from services.engine.rules.catalogue import CATALOGUE
 from services.runtime.log import EventLog
 from tests.engine.conftest import TestClock, running
 from tests.engine.test_clocks import hands_of, set_clock
@@ -47,6 +51,14 @@ async def test_a_move_is_not_taken_and_goes_through_later(
             assert refused.headers["Retry-After"] == "1"
         told = [record for record in caplog.records if "run macao doctor" in record.message]
         assert {(record.levelno, bool(record.exc_info)) for record in told} == {(logging.ERROR, True)}
+        async with running(database, redis_url, TestClock()) as other:  # and it has not seen the match before
+            for asked in ("", "/events", "/record", "/stream"):
+                unread = await other.as_(None, "GET", f"/v1/matches/{match}{asked}")
+                assert (unread.status_code, unread.json()["code"]) == (503, "unavailable")
+            refused = await other.as_("p_0", "POST", path, move, **again)
+            assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+            unknown = await other.as_(None, "GET", "/v1/matches/m_01KB9YABCDEFGHJKMNPQRSTVWX")
+            assert unknown.status_code == 404
         await put_back(owner, part, bound)
         moved = await engine.as_("p_0", "POST", path, move, **again)
         assert (moved.status_code, moved.json()["events"][0]["type"]) == (200, "rolled")
@@ -72,8 +84,14 @@ async def test_clocks_of_other_matches_go_on(
         await owner.execute(f"ALTER TABLE macao_log.events DETACH PARTITION {part}")
         await live_for_by(ticker, clock, 12)
         assert (await engine.view(match))["status"] == "ended"
+        async with owner.transaction():  # who has only now to do with the match leaves its clock as it is
+            live = LiveMatches(
+                log, engine.app.state["provided"][Commitments], CATALOGUE, engine.platform.entropy
+            )
+            await Deadlines(live)._set(owner, stuck)
+        assert await owner.fetchval("SELECT count(*) FROM macao_engine.clocks WHERE match = $1", stuck) == 1
         await put_back(owner, part, bound)
-        monkeypatch.setattr(clocks, "REFUSED_SECONDS", 0.0)
+        monkeypatch.setattr(clocks, "TROUBLED_SECONDS", 0.0)
         _, another = hands_of(engine)
         await live_for_by(another, clock, 2)
         assert (await engine.view(stuck))["status"] == "ended"

@@ -17,13 +17,13 @@ from services.engine.play.moves import Moves
 from services.engine.play.pulse import Pulse
 from services.runtime.clock import Clock
 from services.runtime.database import Database
-from services.runtime.log import AppendError, LogUnavailableError
+from services.runtime.log import LogUnavailableError
 
 TICK_SECONDS: Final = 0.25
 DUE_MAX: Final = 200
 """The most expiries of one tick; the next tick takes the rest."""
-REFUSED_SECONDS: Final = 30.0
-"""How long a match is left alone whose expiry the log refused to store."""
+TROUBLED_SECONDS: Final = 30.0
+"""How long a match is left alone whose clock could not be dealt with."""
 
 _DUE: Final = """
 select match, seat, since_ms, $1 - due_ms - outage_ms as late_ms
@@ -70,7 +70,7 @@ class Ticker:
         self._clock = clock
         self._counts = counts
         self._absences = absences
-        self._refused: dict[str, float] = {}
+        self._troubled: dict[str, float] = {}
 
     async def run(self) -> None:
         """Tick until cancelled; a database that is away is waited for, and its absence is charged to nobody."""
@@ -100,22 +100,22 @@ class Ticker:
             try:
                 if await self._moves.expire(expired.match, expired.seat, expired.since_ms) and self._counts:
                     self._counts.expired(expired.late_ms)
-            except AppendError:
-                # A fault of the log (docs/operations.md#errorsanswered), and of this match alone.
-                _logger.exception("the clock of %s cannot be recorded", expired.match)
-                self._refused[expired.match] = asyncio.get_running_loop().time() + REFUSED_SECONDS
             except (LogUnavailableError, *AWAY) as error:
                 _logger.warning("the clock of %s could not be recorded yet: %r", expired.match, error)
                 return
+            except Exception:
+                # This match is damaged, or the log refuses its events: for the operator to mend; the others go on.
+                _logger.exception("the clock of %s cannot be dealt with", expired.match)
+                self._troubled[expired.match] = asyncio.get_running_loop().time() + TROUBLED_SECONDS
 
     async def due(self, away: Sequence[str] = ()) -> list[Expired]:
         """Return clocks that have run out, the oldest first; none of matches whose ids begin like one of ``away``.
 
-        Nor of those that the log refused lately: they would stand in front of all others.
+        Nor of those that made trouble lately: they would stand in front of all others.
         """
         now = asyncio.get_running_loop().time()
-        self._refused = {match: until for match, until in self._refused.items() if until > now}
+        self._troubled = {match: until for match, until in self._troubled.items() if until > now}
         rows = await self._database.pool.fetch(
-            _DUE, self._clock.now_ms(), DUE_MAX, list(away), list(self._refused)
+            _DUE, self._clock.now_ms(), DUE_MAX, list(away), list(self._troubled)
         )
         return [Expired(*row) for row in rows]
