@@ -36,8 +36,9 @@ async def test_a_caller_has_a_quota_and_is_told_of_it(database: str) -> None:
 async def test_an_address_has_a_quota(database: str) -> None:
     app = app_of(settings_of(database, requests_per_address=3), [engine])
     async with client_of(app) as client:
-        statuses = [(await client.get("/v1/games")).status_code for _ in range(4)]
-        assert statuses == [200, 200, 200, 429]
+        paths = ("/v1/games", "//v1//games", "/%76%31/games", "///v1/games")
+        statuses = [(await client.get(f"http://test{path}")).status_code for path in paths]
+        assert statuses == [200, 200, 200, 429], "slashes that are too many change nothing"
         assert (await client.get("/health/live")).status_code == 200
 
 

@@ -109,7 +109,7 @@ async def test_a_head_without_an_end_is_refused(site, part):
 async def test_trailers_without_an_end_are_not_heard_for_ever(site, monkeypatch):
     monkeypatch.setattr(protocol, "MESSAGE_SIZE_MAX", 100_000)
     head = POST + b"Transfer-Encoding: chunked\r\n\r\nb\r\n" + b'{"seat": 1}\r\n0\r\nX: '
-    problem = problem_in(await asked(site, head, *[b"z" * 8_000] * 13, pause_seconds=0.02))
+    problem = problem_in(await asked(site, head, *[b"z" * 8_000] * 30, pause_seconds=0.002))
     assert (problem["status"], problem["code"]) == (413, "body-too-large")
 
 
@@ -156,3 +156,27 @@ async def test_a_plain_answer_for_http_1_0_is_as_long_as_it_says(site):
         head, _, body = (await asked(site, b"GET %b HTTP/1.0\r\n\r\n" % path)).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 %d " % status)
         assert b"content-length: %d" % len(body) in head
+
+
+async def test_a_trailer_is_no_header(site):
+    chunked = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\nb\r\n" + b'{"seat": 1}\r\n0\r\n'
+    head = b"POST /v1/things/a HTTP/1.1\r\nHost: x\r\n"
+    refused = await asked(site, head + chunked + b"Content-Type: application/json\r\n\r\n")
+    assert problem_in(refused)["code"] == "unsupported-media-type"
+    assert (await asked(site, POST + chunked + b"Content-Type: text/plain\r\n\r\n")).startswith(
+        b"HTTP/1.1 200 "
+    )
+
+
+async def test_another_protocol_is_not_changed_to(site):
+    wish = b"Host: x\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+    answer = await asked(site, b"GET /v1/things HTTP/1.1\r\n" + wish + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"connection: close" in answer
+    body = b'Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{"seat": 1}'
+    refused = problem_in(await asked(site, b"POST /v1/things/a HTTP/1.1\r\n" + wish + body))
+    assert (refused["code"], "Upgrade" in refused["detail"]) == ("malformed-request", True)
+
+
+async def test_a_large_head_is_refused_however_it_comes(site):
+    problem = problem_in(await asked(site, b"GET /v1/things HTTP/1.1\r\n" + b"X: y\r\n" * 40_000 + b"\r\n"))
+    assert (problem["status"], problem["code"]) == (431, "head-too-large")

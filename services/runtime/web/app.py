@@ -28,7 +28,7 @@ from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.compression import Compressing
 from services.runtime.web.cors import Headers
 from services.runtime.web.direct import DIRECT, direct_handlers
-from services.runtime.web.edge import API, Edge, Seen
+from services.runtime.web.edge import IN_API, Edge, Seen
 from services.runtime.web.heads import as_get, method_of, without_body
 from services.runtime.web.logs import TOLD, tell
 from services.runtime.web.one_write import WHOLE, WRITE
@@ -221,7 +221,7 @@ def _admitted(edge: Edge, scope: Any, seen: Seen) -> Headers:
     """
     if UNFIT in scope["state"]:
         raise Problem(*scope["state"][UNFIT])
-    return edge.count(scope, seen) if scope["path"].startswith(API) else []
+    return edge.count(scope, seen) if scope["path"].startswith(IN_API) else []
 
 
 def _refuse(request: Any, error: Exception) -> Response[bytes]:
@@ -230,7 +230,10 @@ def _refuse(request: Any, error: Exception) -> Response[bytes]:
     name = scope["state"]["request_id"]
     problem = problem_of(error, name)
     if isinstance(error, MethodNotAllowedException):
-        problem.headers = {"Allow": ", ".join(_offered(request.app, scope["path"]))}
+        offered = _offered(request.app, scope["path"])
+        problem.headers = {"Allow": ", ".join(offered)}
+        if not offered:
+            problem.detail = "Only a WebSocket can be opened here: GET with Upgrade: websocket."
     return response_of(problem, instance=scope["path"], request_id=name)
 
 

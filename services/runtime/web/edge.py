@@ -22,6 +22,8 @@ from services.runtime.web.limiting import rate_limited
 
 API: Final = "/v1/"
 """What is counted; health, metrics, keys and pages are not."""
+IN_API: Final = (API, "//")
+"""How the path of a request for it may begin: routing passes over slashes that are too many."""
 
 _BEARER: Final = b"bearer "
 _PROTECTION: Final[Headers] = [

@@ -18,10 +18,14 @@ MESSAGE_SIZE_MAX: Final = 1024 * 1024
 """The most bytes of a whole request, framing and trailers included; whoever goes on behind that is not heard."""
 HEAD_SECONDS: Final = 30.0
 """How long a head may take, and how long a new connection may be silent."""
+LINGER_SECONDS: Final = 1.0
+"""How long who is refused in the middle of sending is still listened to, in vain."""
 
 UNFIT: Final = "unfit"
 """Where the state of a request has code and detail of the problem with it, if it could not be read as one."""
 
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_WEBSOCKET: Final = b"websocket"
 _STAND_IN: Final = b"GET / HTTP/1.0\r\n\r\n"
 _CHUNKING: Final = "1.1"
 """The version of HTTP that knows chunks."""
@@ -85,6 +89,12 @@ class Protocol(OneWriteProtocol):
         if self._patience is not None:
             self._head_came()
         super().on_headers_complete()
+        if self.parser.should_upgrade():
+            self._leave_as_it_is()
+            return
+        self.headers = []  # what comes behind the body is no header of the request, but uvicorn would add it
+        if self._arriving > HEAD_SIZE_MAX and _size(cast("Any", self.scope)["headers"]) > HEAD_SIZE_MAX:
+            self._unfit("head-too-large", "")
 
     def on_message_complete(self) -> None:
         """Take its end."""
@@ -112,16 +122,18 @@ class Protocol(OneWriteProtocol):
         self._head_came()
         cycle = self._last
         if cycle is None or (cycle.response_complete and not cycle.more_body):
+            self.transport = cast("Any", _Lingering(self.transport, self.loop))
             self.parser = httptools.HttpRequestParser(self)
             self.parser.feed_data(_STAND_IN)
             self.scope["method"] = self.scope["path"] = ""
             self._state[UNFIT] = code, detail
         elif cycle.response_complete:
-            self.transport.close()  # who asked has the answer, and goes on sending
+            _Lingering(self.transport, self.loop).close()  # who asked has the answer, and goes on sending
         else:
             cycle.keep_alive = False
             if cycle.more_body:
                 self._state[UNFIT] = code, detail
+                cycle.transport = cast("Any", _Lingering(self.transport, self.loop))
                 cycle.message_event.set()
 
     @property
@@ -132,6 +144,27 @@ class Protocol(OneWriteProtocol):
     @property
     def _state(self) -> dict[str, Any]:
         return cast("dict[str, Any]", cast("Any", self.scope)["state"])
+
+    def _leave_as_it_is(self) -> None:
+        """Answer in HTTP/1.1 who asks for another protocol than WebSocket, and hear no more.
+
+        The parser reads no further: a body would not be read either.
+        """
+        if self._get_upgrade() == _WEBSOCKET:
+            return
+        if self.scope["method"] in _WITH_BODY:
+            self._unfit(
+                "malformed-request", "The Upgrade that is asked for is not spoken here: ask without it."
+            )
+        self._deaf = True
+        self.cycle.keep_alive = False
+
+    def _unfit(self, code: str, detail: str) -> None:
+        """Have the request whose head has just come refused, and hear no more."""
+        self._state[UNFIT] = code, detail
+        self._deaf = True
+        self.cycle.keep_alive = False
+        self.cycle.transport = cast("Any", _Lingering(self.transport, self.loop))
 
     def _wait_for_head(self) -> None:
         self._patience = self.loop.call_later(HEAD_SECONDS, self._lose_patience)
@@ -148,6 +181,31 @@ class Protocol(OneWriteProtocol):
             self.transport.close()
         else:
             cycle.keep_alive = False
+
+
+class _Lingering:
+    """A transport that hears the client out for a moment when it is closed.
+
+    Closed in the middle of what a client sends, a connection is reset, and the answer is lost on its way.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+
+    def close(self) -> None:
+        """Say that nothing more comes, and close in a moment."""
+        if not self._transport.is_closing() and self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._loop.call_later(LINGER_SECONDS, self._transport.close)
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the transport in everything else."""
+        return getattr(self._transport, name)
+
+
+def _size(headers: list[tuple[bytes, bytes]]) -> int:
+    return sum(len(name) + len(value) for name, value in headers)
 
 
 def _until_closed(app: Asgi, cycle: Any) -> Asgi:

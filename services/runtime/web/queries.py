@@ -14,14 +14,14 @@ from litestar.enums import ScopeType
 from litestar.handlers.base import BaseRouteHandler
 from litestar.params import ParameterKwarg
 
-from services.runtime.web.edge import API
+from services.runtime.web.edge import IN_API
 from services.runtime.web.problems import Problem
 
 
 async def only_known(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
     """Be a guard: refuse a query with ``malformed-request`` for a name that is not known, or that comes twice."""
     scope = connection.scope
-    if scope["type"] != ScopeType.HTTP or not scope["query_string"] or not scope["path"].startswith(API):
+    if scope["type"] != ScopeType.HTTP or not scope["query_string"] or not scope["path"].startswith(IN_API):
         return
     known = _known(handler) - connection.path_params.keys()
     given = Counter(name for name, _ in connection.query_params.multi_items())
