@@ -33,6 +33,15 @@ async def test_a_caller_has_a_quota_and_is_told_of_it(database: str) -> None:
         assert (await client.get("/v1/games")).status_code == 200, "others are not concerned"
 
 
+async def test_a_second_token_does_not_take_a_request_out_of_the_quota(database: str) -> None:
+    app = app_of(settings_of(database, requests_per_caller=3, bots=False), [lobby])
+    async with client_of(app) as client:
+        token = (await client.post("/v1/players", json={"name": "Ana"})).json()["token"]
+        headers = [("Authorization", f"Bearer {token}"), ("Authorization", "Bearer nobody")]
+        answers = [await client.get("/v1/players/me", headers=headers) for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+
+
 async def test_an_address_has_a_quota(database: str) -> None:
     app = app_of(settings_of(database, requests_per_address=3), [engine])
     async with client_of(app) as client:

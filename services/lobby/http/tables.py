@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
@@ -9,7 +10,15 @@ from litestar import Response, get, patch, post
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from services.lobby.http.answers import SEATS_MAX, WRITES, Cause, answer, headers_of
+from services.lobby.http.answers import (
+    SEATS_MAX,
+    WRITES,
+    Cause,
+    after_the_match,
+    answer,
+    carried_out,
+    headers_of,
+)
 from services.lobby.tables.board import Board
 from services.lobby.tables.bot_matches import BotMatches, has_bots
 from services.lobby.tables.clerk import Done
@@ -165,13 +174,15 @@ async def change_table(
 ) -> Response[TableView]:
     """Change settings while no match is running. For the host. Matches by house rules or with a bot are not rated."""
     caller = await request.caller()
-    done = await request.the(Desk).change(
+    attempt = partial(
+        request.the(Desk).change,
         table_id,
         Wanted(_raw(data.options), data.seats, data.turn_seconds, data.visibility, data.rated),
         actor=caller.player,
         command=await request.command(),
         cause=Cause("change", wanted=data),
     )
+    done = await after_the_match(request, table_id, attempt)
     return await answer(request, done, caller.player)
 
 
@@ -218,9 +229,7 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
         return Start()
 
     async with bot_matches.one_at_a_time(caller.player):
-        done = await request.the(Desk).act(
-            table_id, plan, actor=caller.player, command=await request.command(), cause=Cause("start")
-        )
+        done = await carried_out(request, table_id, plan, Cause("start"))
     await request.the(Keeper).begin(done.table)
     return Response(StartedMatch(done.table.match or ""), headers=headers_of(done))
 

@@ -65,10 +65,8 @@ class Leaving:
         tables = await tables_of(self._database.pool, self._streams, caller.player)
         playing = [table for table in tables if table.state == "playing"]
         for table in playing:
-            if table.match is None or not await self._streams.is_over(table.match):
+            if not await self._keeper.hear(table.id):
                 raise _playing(table.match)
-        for table in playing:
-            await self._keeper.finish(table.id)
         for table in tables:
             await self._stand_up(table, caller.player)
         async with self._tokens.revocations.transaction() as work:

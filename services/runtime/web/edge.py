@@ -79,7 +79,7 @@ class Edge:
         seen = Seen("")
         for name, value in headers:
             if name == b"authorization":
-                seen.authorization = value
+                seen.authorization = seen.authorization or value  # as the check of it, which takes the first
             elif name == b"accept-encoding":
                 seen.gzip = accepts_gzip(value)
             elif name == b"origin":
