@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from services.runtime.web.one_write import PUSH, OneWriteProtocol
 
@@ -120,7 +119,7 @@ class Protocol(OneWriteProtocol):
         """Hear no more. What was asked before that, and was whole, is still answered."""
         self._deaf = True
         self._head_came()
-        cycle = self._last
+        cycle = self.last
         if cycle is None or (cycle.response_complete and not cycle.more_body):
             self.transport = cast("Any", _Lingering(self.transport, self.loop))
             self.parser = httptools.HttpRequestParser(self)
@@ -135,11 +134,6 @@ class Protocol(OneWriteProtocol):
                 self._state[UNFIT] = code, detail
                 cycle.transport = cast("Any", _Lingering(self.transport, self.loop))
                 cycle.message_event.set()
-
-    @property
-    def _last(self) -> RequestResponseCycle | None:
-        """The last request whose head was whole; uvicorn's types know nothing of the time before the first."""
-        return self.cycle
 
     @property
     def _state(self) -> dict[str, Any]:
@@ -176,7 +170,7 @@ class Protocol(OneWriteProtocol):
 
     def _lose_patience(self) -> None:
         self._deaf = True
-        cycle = self._last
+        cycle = self.last
         if cycle is None or cycle.response_complete:
             self.transport.close()
         else:
