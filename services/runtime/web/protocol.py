@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 import httptools
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from services.runtime.web.one_write import PUSH, OneWriteProtocol
 
@@ -29,22 +30,20 @@ _STAND_IN: Final = b"GET / HTTP/1.0\r\n\r\n"
 _CHUNKING: Final = "1.1"
 """The version of HTTP that knows chunks."""
 
-Asgi = Callable[[Any, Any, Any], Awaitable[None]]
-
 
 class Protocol(OneWriteProtocol):
     """One connection.
 
     What cannot be read comes to the app like any request, marked as ``UNFIT``: it is answered by a problem with a
     request id, and has its line in the log. Then the connection ends, as nobody knows where a next request would begin.
+
+    Every request passes through here: nothing is done for the usual ones that can be done for the others alone.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Be a connection of a server; see uvicorn."""
         super().__init__(*args, **kwargs)
-        self._in_head = True
-        self._is_whole = False
-        self._arriving = 0
+        self._counted: Any = None
         self._bytes = 0
         self._deaf = False
         self._patience: asyncio.TimerHandle | None = None
@@ -63,44 +62,21 @@ class Protocol(OneWriteProtocol):
         """Take bytes, within bounds."""
         if self._deaf:
             return
-        self._arriving = len(data)
         super().data_received(data)
-        if self._is_whole or self._deaf:
-            return
-        self._bytes += self._arriving
-        if self._in_head and self._bytes > HEAD_SIZE_MAX:
-            self._refuse("head-too-large")
-        elif self._bytes > MESSAGE_SIZE_MAX:
-            self._refuse("body-too-large")
-        elif self._in_head and self._patience is None:
-            self._wait_for_head()
-
-    def on_message_begin(self) -> None:
-        """Take the beginning of a request."""
-        super().on_message_begin()
-        self._in_head = True
-        self._is_whole = False
-        self._bytes = -self._arriving  # what it comes with may belong to others: of that nothing is counted
+        cycle = self.last
+        if cycle is None or cycle.more_body or cycle.scope is not self.scope or len(data) > HEAD_SIZE_MAX:
+            self._look_at(len(data))
 
     def on_headers_complete(self) -> None:
-        """Take the end of its head."""
-        self._in_head = False
+        """Take the end of a head."""
+        super().on_headers_complete()
         if self._patience is not None:
             self._head_came()
-        super().on_headers_complete()
-        if self.parser.should_upgrade():
-            self._leave_as_it_is()
-            return
-        self.headers = []  # what comes behind the body is no header of the request, but uvicorn would add it
-        if self._arriving > HEAD_SIZE_MAX and _size(cast("Any", self.scope)["headers"]) > HEAD_SIZE_MAX:
-            self._unfit("head-too-large", "")
-
-    def on_message_complete(self) -> None:
-        """Take its end."""
-        self._is_whole = True
-        super().on_message_complete()
-        if self.scope["http_version"] != _CHUNKING:
-            self._state.pop(PUSH, None)  # it writes chunks
+        cycle = self.last
+        if cycle is not None and cycle.scope is self.scope:  # else it is about to become a WebSocket
+            self.headers = []  # what comes behind the body is no header of the request, but uvicorn would add it
+            if cycle.scope["http_version"] != _CHUNKING:
+                _end_by_closing(cycle)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no request; uvicorn's parser has given up."""
@@ -110,10 +86,33 @@ class Protocol(OneWriteProtocol):
         else:
             self._refuse("malformed-request", f"This is not HTTP/1.1: {str(error or msg)[:200]}")
 
-    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
-        if cycle.scope["http_version"] != _CHUNKING:
-            app = _until_closed(app, cycle)
-        super()._start_asgi_task(cycle, app)
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer in HTTP/1.1 who asks for another protocol than WebSocket, and hear no more, as the parser does not."""
+        self._deaf = True
+        self.cycle.keep_alive = False
+        if self.cycle.scope["method"] in _WITH_BODY:  # it was not read
+            self._unfit(
+                "malformed-request", "The Upgrade that is asked for is not spoken here: ask without it."
+            )
+
+    def _look_at(self, count: int) -> None:
+        """Look at a request that is not whole yet, or came with very many bytes."""
+        cycle = self.last
+        in_head = cycle is None or cycle.scope is not self.scope
+        if cycle is not None and not in_head and _size(cycle.scope["headers"]) > HEAD_SIZE_MAX:
+            self._unfit("head-too-large", "")
+            return
+        if self._counted is not self.scope:
+            # What a request begins with may belong to others before it: of that nothing is counted.
+            self._counted, self._bytes = self.scope, 0
+        else:
+            self._bytes += count
+        if in_head and self._bytes > HEAD_SIZE_MAX:
+            self._refuse("head-too-large")
+        elif self._bytes > MESSAGE_SIZE_MAX:
+            self._refuse("body-too-large")
+        elif in_head and self._patience is None:
+            self._wait_for_head()
 
     def _refuse(self, code: str, detail: str = "") -> None:
         """Hear no more. What was asked before that, and was whole, is still answered."""
@@ -125,40 +124,21 @@ class Protocol(OneWriteProtocol):
             self.parser = httptools.HttpRequestParser(self)
             self.parser.feed_data(_STAND_IN)
             self.scope["method"] = self.scope["path"] = ""
-            self._state[UNFIT] = code, detail
+            self._unfit(code, detail)
         elif cycle.response_complete:
             _Lingering(self.transport, self.loop).close()  # who asked has the answer, and goes on sending
         else:
             cycle.keep_alive = False
             if cycle.more_body:
-                self._state[UNFIT] = code, detail
-                cycle.transport = cast("Any", _Lingering(self.transport, self.loop))
+                self._unfit(code, detail)
                 cycle.message_event.set()
 
-    @property
-    def _state(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", cast("Any", self.scope)["state"])
-
-    def _leave_as_it_is(self) -> None:
-        """Answer in HTTP/1.1 who asks for another protocol than WebSocket, and hear no more.
-
-        The parser reads no further: a body would not be read either.
-        """
-        if self._get_upgrade() == _WEBSOCKET:
-            return
-        if self.scope["method"] in _WITH_BODY:
-            self._unfit(
-                "malformed-request", "The Upgrade that is asked for is not spoken here: ask without it."
-            )
-        self._deaf = True
-        self.cycle.keep_alive = False
-
     def _unfit(self, code: str, detail: str) -> None:
-        """Have the request whose head has just come refused, and hear no more."""
-        self._state[UNFIT] = code, detail
+        """Have the last request refused that has come, and hear no more."""
         self._deaf = True
         self.cycle.keep_alive = False
         self.cycle.transport = cast("Any", _Lingering(self.transport, self.loop))
+        cast("Any", self.cycle.scope)["state"][UNFIT] = code, detail
 
     def _wait_for_head(self) -> None:
         self._patience = self.loop.call_later(HEAD_SECONDS, self._lose_patience)
@@ -198,26 +178,24 @@ class _Lingering:
         return getattr(self._transport, name)
 
 
-def _size(headers: list[tuple[bytes, bytes]]) -> int:
+def _size(headers: Iterable[tuple[bytes, bytes]]) -> int:
     return sum(len(name) + len(value) for name, value in headers)
 
 
-def _until_closed(app: Asgi, cycle: Any) -> Asgi:
-    """Return an app whose answers of unknown length end with the connection, for clients that know no chunks."""
+def _end_by_closing(cycle: RequestResponseCycle) -> None:
+    """Have an answer of unknown length end with the connection, for a client that knows no chunks."""
+    send = cycle.send
+    measured = False
 
-    async def plain(scope: Any, receive: Any, send: Any) -> None:
-        measured = False
+    async def plain(message: Any) -> None:
+        nonlocal measured
+        if message["type"] == "http.response.start":
+            cast("Any", cycle.scope)["state"].pop(PUSH, None)  # it writes chunks
+            measured = any(name == b"content-length" for name, _ in message["headers"])
+            if not measured:
+                cycle.chunked_encoding = False
+        elif not measured:
+            cycle.expected_content_length = len(message.get("body", b""))
+        await send(message)
 
-        async def told(message: Any) -> None:
-            nonlocal measured
-            if message["type"] == "http.response.start":
-                measured = any(name == b"content-length" for name, _ in message["headers"])
-                if not measured:
-                    cycle.chunked_encoding = False
-            elif not measured:
-                cycle.expected_content_length = len(message.get("body", b""))
-            await send(message)
-
-        await app(scope, receive, told)
-
-    return plain
+    cast("Any", cycle).send = plain

@@ -315,9 +315,9 @@ class _Sender:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Be the ASGI app of the response."""
-        push: Push | None = scope["state"].get(PUSH)
         headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+        push: Push | None = scope["state"].get(PUSH)
         if HEAD_ONLY not in scope["state"]:
             with self._hub.opened(self._counted):
                 await self._send_until_end(receive, send, push)
