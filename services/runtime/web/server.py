@@ -24,6 +24,7 @@ COLLECT_EVERY: Final = (50_000, 20, 50)
 """Thresholds of the garbage collector. Requests leave next to no cycles behind, and each collection walks through
 everything that lives, all matches in memory among it."""
 BACKLOG: Final = 2048
+PORT_MAX: Final = 65_535
 
 
 class ListenError(Exception):
@@ -34,8 +35,10 @@ def listen(host: str, port: int) -> socket.socket:
     """Bind the address before anything is started, so that a taken port costs nobody a wait.
 
     Raises:
-        ListenError: the port is taken, or the address is not this machine's.
+        ListenError: the port is none, or is taken, or the address is not this machine's.
     """
+    if not 0 <= port <= PORT_MAX:
+        raise ListenError(f"{port} is no port: choose one between 1 and {PORT_MAX} with --port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
