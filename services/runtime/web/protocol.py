@@ -179,7 +179,7 @@ class _Lingering:
 
 
 def _size(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    return sum(len(name) + len(value) for name, value in headers)
+    return sum(len(name) + len(value) + len(": \r\n") for name, value in headers)
 
 
 def _end_by_closing(cycle: RequestResponseCycle) -> None:
