@@ -56,6 +56,7 @@ class Protocol(OneWriteProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._head_came()
+        self._counted = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -197,5 +198,7 @@ def _end_by_closing(cycle: RequestResponseCycle) -> None:
         elif not measured:
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
+        if cycle.response_complete:
+            del cast("Any", cycle).send  # it has the cycle, and the cycle has it
 
     cast("Any", cycle).send = plain
