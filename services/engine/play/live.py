@@ -199,7 +199,9 @@ class LiveMatches:
         if not page:
             if await self._log.head_of(match) is None:
                 return None
-            page = await self._log.read_links(match, 0, PAGE_EVENTS)  # it may have begun between the two questions
+            page = await self._log.read_links(
+                match, 0, PAGE_EVENTS
+            )  # it may have begun between the two questions
             if not page:
                 _logger.error("the log knows %s and has no event of it; run macao doctor", match)
                 raise MissingEventsError(match)
