@@ -49,9 +49,10 @@ RULE_PROBLEMS: Final = _catalogue(
 PROBLEMS: Final = RULE_PROBLEMS | _catalogue(
     # What a client sent could not be read.
     ProblemKind("malformed-request", 400, "The request cannot be read", "Compare the body, the parameters and the headers with what the endpoint takes."),
-    ProblemKind("unsupported-media-type", 415, "The body is not JSON", "Send Content-Type: application/json."),
+    ProblemKind("unsupported-media-type", 415, "The body is not plain JSON", "Send Content-Type: application/json, in UTF-8 and without a Content-Encoding."),
     ProblemKind("body-too-large", 413, "The body is too large", "No request of this API needs more than 64 KiB."),
     ProblemKind("body-too-slow", 408, "The body did not arrive in time", "Send the whole body within 30 seconds, and try again with the same Idempotency-Key."),
+    ProblemKind("head-too-large", 431, "The head of the request is too large", "No request of this API needs more than 64 KiB of headers."),
     ProblemKind("not-found", 404, "There is nothing here", "Check the id and the path."),
     ProblemKind("method-not-allowed", 405, "This method is not offered here", "The Allow header lists the methods."),
     ProblemKind("idempotency-key-missing", 400, "A write needs an Idempotency-Key", "Send a fresh random key with every new command, and the same key with its retries."),

@@ -62,7 +62,9 @@ def service(platform: Platform) -> Service:
     )
     accounts = Accounts(platform.database, platform.players, platform.tokens, answers, passwords)
     sessions = Sessions(platform.database, platform.tokens, answers)
-    leaving = Leaving(platform.tokens, platform.players, desk, streams, platform.database, platform.clock)
+    leaving = Leaving(
+        platform.tokens, platform.players, desk, keeper, streams, platform.database, platform.clock
+    )
     limits = PlayerLimits.of(platform.settings)
     subscription = Subscription(
         platform.database,

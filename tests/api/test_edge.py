@@ -33,11 +33,21 @@ async def test_a_caller_has_a_quota_and_is_told_of_it(database: str) -> None:
         assert (await client.get("/v1/games")).status_code == 200, "others are not concerned"
 
 
+async def test_a_second_token_does_not_take_a_request_out_of_the_quota(database: str) -> None:
+    app = app_of(settings_of(database, requests_per_caller=3, bots=False), [lobby])
+    async with client_of(app) as client:
+        token = (await client.post("/v1/players", json={"name": "Ana"})).json()["token"]
+        headers = [("Authorization", f"Bearer {token}"), ("Authorization", "Bearer nobody")]
+        answers = [await client.get("/v1/players/me", headers=headers) for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+
+
 async def test_an_address_has_a_quota(database: str) -> None:
     app = app_of(settings_of(database, requests_per_address=3), [engine])
     async with client_of(app) as client:
-        statuses = [(await client.get("/v1/games")).status_code for _ in range(4)]
-        assert statuses == [200, 200, 200, 429]
+        paths = ("/v1/games", "//v1//games", "/%76%31/games", "///v1/games")
+        statuses = [(await client.get(f"http://test{path}")).status_code for path in paths]
+        assert statuses == [200, 200, 200, 429], "slashes that are too many change nothing"
         assert (await client.get("/health/live")).status_code == 200
 
 
@@ -119,7 +129,7 @@ async def test_every_answer_is_protected(site: Site) -> None:
 
 async def test_options_tells_the_methods_of_a_path(site: Site) -> None:
     answer = await site.client.options("/v1/tables")
-    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, POST, OPTIONS")
+    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, HEAD, POST, OPTIONS")
 
 
 @pytest.mark.parametrize("code", sorted(PROBLEMS))
@@ -129,3 +139,24 @@ async def test_every_problem_has_a_page_that_runs_nothing(site: Site, code: str)
     assert code in page.text
     assert "<script" not in page.text
     assert "style-src 'sha256-" in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/tables",
+        "/v1/lobby",
+        "/v1/leaderboards/dice-race",
+        "/v1/players/p_01KB9YQ04N6P8R0T2V4X6Z8A0C/matches",
+    ],
+)
+async def test_a_wrong_cursor_is_told_in_the_same_words_everywhere(site: Site, path: str) -> None:
+    for cursor in ("x", "%ff", "", "dF8wMUtCOVlRMDRONlA4UjBUMlY0WDZaOEEwQw"):
+        refused = await site.client.get(f"{path}?cursor={cursor}")
+        told = refused.json()
+        assert (refused.status_code, told["code"], told["params"]) == (
+            400,
+            "malformed-request",
+            {"at": "cursor"},
+        )
+        assert told["detail"] == "cursor is not the `next` of a page of this list."

@@ -10,6 +10,23 @@ from tests.api.conftest import Site
 from tests.support.up import ROOT
 
 
+def reads() -> dict[str, str]:
+    """Return the path of every read that has an end."""
+    found = {}
+    for name in ("engine", "lobby", "projections"):
+        document = json.loads((ROOT / "openapi" / f"{name}.json").read_text("utf-8"))
+        for path, operations in document["paths"].items():
+            if (
+                "get" in operations
+                and "text/event-stream" not in operations["get"]["responses"]["200"]["content"]
+            ):
+                found[operations["get"]["operationId"]] = path
+    return found
+
+
+READS = reads()
+
+
 def conditional() -> dict[str, tuple[str, list[str]]]:
     found = {}
     for name in ("engine", "lobby", "projections"):
@@ -111,3 +128,43 @@ async def test_a_move_with_a_query_is_refused_as_any_other_request(site: Site, k
     refused = await site.client.post(f"/v1/matches/{known['match_id']}/moves?match_id=x", json={"move": {}})
     assert (refused.status_code, refused.json()["code"]) == (400, "malformed-request")
     assert "it takes none" in refused.json()["detail"]
+
+
+VARYING = {"x-request-id", "ratelimit", "content-length", "etag"}
+"""What one answer need not have in common with the next: some reads tell the time."""
+
+
+@pytest.mark.parametrize("operation", sorted(READS))
+async def test_a_head_is_that_of_the_answer(site: Site, known: dict[str, str], operation: str) -> None:
+    names = {**known, "projection": "board", "dispute_id": "d_1", "version": "1", "position": "1"}
+    address = READS[operation].format_map(names) + (f"?{QUERIES[operation]}" if operation in QUERIES else "")
+    for encoding in ("identity", "gzip"):
+        asked = {"Accept-Encoding": encoding}
+        whole = await site.client.get(address, headers=asked)
+        head = await site.client.head(address, headers=asked)
+        assert (head.status_code, head.content) == (whole.status_code, b"")
+        assert set(head.headers) == set(whole.headers)
+        for name in set(whole.headers) - VARYING:
+            assert head.headers[name] == whole.headers[name], name
+
+
+async def test_a_head_has_tag_and_length_and_knows_what_is_held(site: Site) -> None:
+    for address in ("/v1/games", "/v1/games/dice-race", "/problems/not-found", "/problems", "/health/live"):
+        whole, head = await site.client.get(address), await site.client.head(address)
+        assert head.headers["Content-Length"] == whole.headers["Content-Length"]
+        assert head.headers.get("ETag") == whole.headers.get("ETag")
+    held = await site.client.head("/v1/games", headers={"If-None-Match": whole.headers.get("ETag", "*")})
+    assert (held.status_code, held.content) == (304, b"")
+
+
+async def test_where_nothing_is_read_there_is_no_head(site: Site) -> None:
+    refused = await site.client.head("/v1/quick-match")
+    assert (refused.status_code, refused.headers["Allow"], refused.content) == (405, "POST", b"")
+    refused = await site.client.put("/v1/games")
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
+
+
+async def test_heads_are_counted_as_such(site: Site) -> None:
+    await site.client.head("/v1/games")
+    counted = (await site.client.get("/metrics")).text
+    assert 'macao_http_requests_total{method="HEAD",route="/v1/games",status="200"}' in counted

@@ -350,3 +350,14 @@ def test_a_move_that_the_rules_refuse_is_found_with_its_clause():
     cause = start.cause.replace(b"roll", b"stand") if start.cause else b""
     (finding, *_) = forged(changed(start.version, replace(start, cause=cause))).findings
     assert (finding.check, finding.version, finding.clause) == ("rules", start.version, "DR-2.2")
+
+
+def test_a_body_that_says_something_twice_is_found():
+    for event in EVENTS[1:]:
+        for body in (
+            b'{"type":"paid",' + event.body[1:],
+            event.body[:-1] + b',"type":"%b"}' % event.type.encode(),
+        ):
+            verdict = forged(changed(event.version, replace(event, body=body)))
+            assert not verdict.sound
+            assert verdict.first_bad_version == event.version

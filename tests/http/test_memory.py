@@ -8,7 +8,7 @@ import pytest
 
 from services.runtime.web.channel import Channel
 from services.runtime.web.metrics import Metrics
-from services.runtime.web.one_write import OneWriteProtocol
+from services.runtime.web.protocol import Protocol
 from services.runtime.web.request import PROVIDED
 from services.runtime.web.streams import StreamHub
 from tests.http.demo import demo, write
@@ -48,13 +48,36 @@ async def until(reached):
 
 async def test_requests_and_connections_leave_no_rings(database, rings):
     async with served(database, [demo]) as site:
-        before = len(open_here(OneWriteProtocol))
+        before = len(open_here(Protocol))
         for _ in range(CLIENTS):
             async with httpx.AsyncClient(base_url=site.url, trust_env=False) as client:
                 for path in ("/health/live", "/v1/nowhere", "/v1/follow/nobody"):
                     await client.head(path)
                     await client.post(path, json={})
-        await until(lambda: len(open_here(OneWriteProtocol)) <= before)
+        await until(lambda: len(open_here(Protocol)) <= before)
+        assert rings() == []
+
+
+UNUSUAL = (
+    b"GET /v1/things HTTP/1.0\r\n\r\n",
+    b"GET /v1/things HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n",
+    b"no request\r\n",
+    b"POST /v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nConnection: close\r\n\r\n{",
+)
+
+
+async def test_unusual_clients_leave_no_rings(database, rings):
+    async with served(database, [demo]) as site:
+        before = len(open_here(Protocol))
+        for _ in range(CLIENTS):
+            for sent in UNUSUAL:
+                reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+                writer.write(sent)
+                await asyncio.sleep(0.01)
+                writer.write(b'"seat": 1}')
+                assert (await reader.read()).startswith(b"HTTP/1.1 ")
+                writer.transport.abort()
+        await until(lambda: len(open_here(Protocol)) <= before)
         assert rings() == []
 
 

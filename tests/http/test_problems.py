@@ -39,10 +39,30 @@ BAD = [
     ("POST", "/v1/things/a", GOOD, {"Content-Type": "multipart/form-data"}, "unsupported-media-type"),
     ("POST", "/v1/things/a", GOOD, {"Content-Type": "\xff;;=/"}, "unsupported-media-type"),
     ("POST", "/v1/things/a", GOOD, {}, "unsupported-media-type"),
+    (
+        "POST",
+        "/v1/things/a",
+        GOOD,
+        {"Content-Type": "application/json; charset=latin1"},
+        "unsupported-media-type",
+    ),
+    (
+        "POST",
+        "/v1/things/a",
+        GOOD,
+        {"Content-Type": 'application/json;x=1;Charset = "UTF-16"'},
+        "unsupported-media-type",
+    ),
+    ("POST", "/v1/things/a", GOOD, {**JSON, "Content-Encoding": "gzip"}, "unsupported-media-type"),
+    ("POST", "/v1/things/a", GOOD, {**JSON, "Content-Encoding": "identity, br"}, "unsupported-media-type"),
+    ("POST", "/v1/things/a", b'{"seat": 1, "seat": 2}', JSON, "malformed-request"),
+    ("POST", "/v1/things/a", b'{"seat": 1, "se\\u0061t": 1}', JSON, "malformed-request"),
     ("POST", "/v1/things/a", GOOD, {**JSON, "Content-Length": "many"}, "malformed-request"),
     ("GET", "/v1/things?limit=x", None, {}, "malformed-request"),
     ("GET", "/v1/things?limit=11", None, {}, "malformed-request"),
-    ("GET", "/v1/things?limit=1&limit=2", None, {}, None),
+    ("GET", "/v1/things?limit=1&limit=2", None, {}, "malformed-request"),
+    ("GET", "/v1/things?limit=1&limit=1", None, {}, "malformed-request"),
+    ("GET", "/v1/things?limit=1&%6cimit=2", None, {}, "malformed-request"),
     ("GET", "/v1/things?limit=%ff", None, {}, "malformed-request"),
     ("GET", "/v1/things?" + "a=1&" * 2000, None, {}, None),
     ("GET", "/v1/things", None, {"Cookie": "\xff=\x7f;;;"}, None),
@@ -147,3 +167,45 @@ async def test_every_problem_has_the_page_that_its_type_points_to(demo_app):
 async def test_request_ids_are_taken_over_where_they_are_sane(demo_app, sent, kept):
     response = await demo_app.client.get("/health/live", headers={"X-Request-Id": sent})
     assert (response.headers["X-Request-Id"] == sent) is kept
+
+
+@pytest.mark.parametrize(
+    ("sent", "headers"),
+    [
+        (b'{"seat": 1, "kind": "seat"}', JSON),
+        (b'{"seat": 1, "kind": "a\\"seat\\":"}', JSON),
+        (b'{"seat": 1.0, "kind": "kind"}', JSON),
+        (GOOD, {"Content-Type": "application/json;charset=utf-8"}),
+        (GOOD, {"Content-Type": 'Application/JSON; charset="UTF-8"; version=1'}),
+        (GOOD, {**JSON, "Content-Encoding": "Identity"}),
+    ],
+)
+async def test_what_only_looks_odd_is_taken(demo_app, sent, headers):
+    response = await demo_app.client.post("/v1/things/a", content=sent, headers=headers)
+    assert (response.status_code, response.json()["seat"]) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "headers", "told"),
+    [
+        ("GET", "/v1/things?limit=1&limit=1", None, {}, "'limit' is given 2 times"),
+        ("POST", "/v1/things/a", b'{"seat": 1, "seat": 2}', JSON, "The key 'seat' stands twice"),
+        (
+            "POST",
+            "/v1/things/a",
+            GOOD,
+            {**JSON, "Content-Encoding": "gzip"},
+            "Content-Encoding of the body is 'gzip'",
+        ),
+        (
+            "POST",
+            "/v1/things/a",
+            GOOD,
+            {"Content-Type": "application/json; charset=latin1"},
+            "'latin1': JSON",
+        ),
+    ],
+)
+async def test_a_refusal_says_what_was_wrong(demo_app, method, path, sent, headers, told):
+    response = await demo_app.client.request(method, path, content=sent, headers=headers)
+    assert told in response.json()["detail"]

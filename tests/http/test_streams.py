@@ -3,6 +3,7 @@
 import asyncio
 import socket
 
+import httpx
 import pytest
 import pytest_asyncio
 
@@ -141,3 +142,16 @@ def test_a_taken_port_is_told_in_one_line():
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=f"port {port} on 127.0.0.1 is taken.*--port"):
             listen("127.0.0.1", port)
+
+
+async def test_the_head_of_a_stream_is_answered_at_once_and_leaves_no_stream_open(site):
+    await write(site.platform.log, "t_head", 2)
+    async with httpx.AsyncClient(base_url=site.url, timeout=2) as client:
+        for _ in range(3):  # over one connection, which no chunk of a stream gets into
+            head = await client.head("/v1/follow/t_head")
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["Content-Type"].startswith("text/event-stream")
+            await write(site.platform.log, "t_head", 1)
+        assert (await client.head("/v1/follow/t_nobody")).status_code == 404
+        assert (await client.get("/v1/things")).status_code == 200
+    assert site.app.state[PROVIDED][streams.StreamHub].open == 0

@@ -12,6 +12,7 @@ from services.contracts.chain import GENESIS
 from services.contracts.events.catalogue import decode, encode, fact_of
 from services.contracts.ids import TABLE, make_id
 from services.engine.disputes.words import ERASED
+from services.lobby.tables.keeper import Keeper
 from services.lobby.tables.seated import tables_of
 from services.lobby.tables.streams import TableStreams
 from services.runtime.clock import SystemClock
@@ -285,16 +286,32 @@ async def test_players_erase_themselves(house: House, database: str) -> None:
     assert refused.json()["params"]["match_id"] == second
     assert (await theodora.ask("GET", "/players/me")).json()["name"] == NAME
     await theodora.done("POST", f"/matches/{second}/moves", {"move": {"type": "leave"}})
-    await house.until_ended(theodora, second)
-    # The table is on its way to hear of the end.
-    while (answer := await theodora.ask("DELETE", "/players/me")).status_code == 409:
-        await asyncio.sleep(0.1)
+    answer = await theodora.ask("DELETE", "/players/me")  # the table is still on its way to hear of the end
     assert answer.status_code == 204, answer.text
     assert await places_of(database, NAME) == []
     assert (await theodora.ask("GET", "/players/me")).status_code == 401
     seats = (await house.client.get(f"/v1/tables/{open_table['id']}")).json()["seats"]
     assert [seat["player"] for seat in seats] == [bela.id, None]
     assert (await house.client.get(f"/v1/matches/{match}/audit")).json()["sound"]
+
+
+async def test_whose_match_is_over_in_the_log_is_free_at_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deaf(*_: Any) -> None:
+        """Be a keeper that is late for good."""
+
+    monkeypatch.setattr(Keeper, "_settle", deaf)
+    theodora, bela = [await house.account(name) for name in (NAME, "Bela")]
+    table = (await house.table(theodora, bela))["id"]
+    match = (await theodora.done("POST", f"/tables/{table}/start"))["match_id"]
+    await house.played(match, theodora, bela)
+    assert (await bela.done("GET", f"/tables/{table}"))["state"] == "playing"
+    answer = await theodora.ask("DELETE", "/players/me")
+    assert answer.status_code == 204, answer.text
+    after = await bela.done("GET", f"/tables/{table}")
+    assert (after["state"], [seat["player"] for seat in after["seats"]]) == ("open", [None, bela.id])
+    assert after["host"] == bela.id
 
 
 async def test_a_program_does_not_erase_its_owner(house: House) -> None:

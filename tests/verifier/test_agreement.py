@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 from base64 import urlsafe_b64encode
 from collections import Counter
@@ -164,3 +165,25 @@ def test_a_key_is_found_under_its_id(javascript: JavaScript):
         ]
     assert javascript.verify(lines)["sound"]
     assert not javascript.verify(lines)["key_known"]
+
+
+def doubled(line: bytes) -> list[bytes]:
+    """Return a line with each of its keys a second time: with the same value, and with another before or behind it."""
+    found = []
+    for key, value in json.loads(line).items():
+        again, other = (json.dumps({key: one}, separators=(",", ":")).encode()[1:-1] for one in (value, 7))
+        body = line.rstrip(b"\n")
+        found += [b"{" + more + b"," + body[1:] + b"\n" for more in (again, other)]
+        found += [body[:-1] + b"," + more + b"}\n" for more in (again, other)]
+    return found
+
+
+def test_a_line_with_a_key_twice_is_refused_by_both(javascript: JavaScript) -> None:
+    """A reader that takes the first value would see another match than one that takes the last."""
+    lines = list(golden("dice-race@1-usual.ndjson"))
+    for at in (0, 1, len(lines) // 2, len(lines) - 1):
+        for line in doubled(lines[at]):
+            spoilt = [*lines[:at], line, *lines[at + 1 :]]
+            verdict = audit_lines(spoilt, CATALOGUE, PUBLIC_KEYS)
+            assert (verdict.sound, verdict.findings[0].line) == (False, at + 1), line
+            assert not javascript.verify(spoilt, BASE64_KEYS)["sound"], line

@@ -97,3 +97,15 @@ def test_all_files_name_each_other_by_relative_paths_that_exist() -> None:
             assert files.asset("/".join(parts)) is not None, f"{path} imports {named}"
             seen += 1
     assert seen > 50
+
+
+@pytest.mark.parametrize("path", ["/", address_of("js/main.js"), "/favicon.ico", "/assets/0/none"])
+async def test_the_head_of_a_page_or_file_is_that_of_the_whole(client: httpx.AsyncClient, path: str) -> None:
+    whole, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    same = {name: value for name, value in whole.headers.items() if name != "x-request-id"}
+    assert {name: head.headers[name] for name in same if name != "content-length"} == {
+        name: value for name, value in same.items() if name != "content-length"
+    }
+    if whole.is_success:
+        assert head.headers["Content-Length"] == whole.headers["Content-Length"]

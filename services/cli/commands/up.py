@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _port(text: str) -> int:
-    port = int(text)
+    port = int(text) if text.isdecimal() else 0
     if not 1 <= port <= 65535:  # noqa: PLR2004 - the range of TCP ports
         raise argparse.ArgumentTypeError("a port lies between 1 and 65535")
     return port

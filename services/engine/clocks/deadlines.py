@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final
 
 from asyncpg import Connection
@@ -10,6 +11,9 @@ from services.contracts.envelope import Recorded
 from services.contracts.events.catalogue import fact_of
 from services.contracts.events.match import MatchStarted
 from services.engine.play.live import LiveMatches
+from services.runtime.web.problems import Problem
+
+_logger: Final = logging.getLogger(__name__)
 
 
 class Deadlines:
@@ -46,7 +50,12 @@ class Deadlines:
         await connection.execute("delete from macao_engine.clocks")
 
     async def _set(self, connection: Connection[Any], match: str) -> None:
-        live = await self._live.refreshed(match)
+        try:
+            live = await self._live.refreshed(match)
+        except Problem as problem:
+            # What is wrong with this match is for the operator to mend, and not to stop the clocks of all others.
+            _logger.error("the clock of %s stays as it is: %s", match, problem)  # noqa: TRY400 - the words say all
+            return
         if live is None or live.turn is None:
             await connection.execute("delete from macao_engine.clocks where match = $1", match)
             return

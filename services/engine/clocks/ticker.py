@@ -22,6 +22,8 @@ from services.runtime.log import LogUnavailableError
 TICK_SECONDS: Final = 0.25
 DUE_MAX: Final = 200
 """The most expiries of one tick; the next tick takes the rest."""
+TROUBLED_SECONDS: Final = 30.0
+"""How long a match is left alone whose clock could not be dealt with."""
 
 _DUE: Final = """
 select match, seat, since_ms, $1 - due_ms - outage_ms as late_ms
@@ -30,6 +32,7 @@ from macao_engine.clocks c, lateral (
     from macao_engine.outages where to_ms > c.since_ms
 ) given_back
 where due_ms <= $1 and due_ms + outage_ms <= $1 and split_part(match, '.', 1) <> all ($3::text[])
+    and match <> all ($4::text[])
 order by due_ms
 limit $2
 """
@@ -67,6 +70,7 @@ class Ticker:
         self._clock = clock
         self._counts = counts
         self._absences = absences
+        self._troubled: dict[str, float] = {}
 
     async def run(self) -> None:
         """Tick until cancelled; a database that is away is waited for, and its absence is charged to nobody."""
@@ -99,8 +103,19 @@ class Ticker:
             except (LogUnavailableError, *AWAY) as error:
                 _logger.warning("the clock of %s could not be recorded yet: %r", expired.match, error)
                 return
+            except Exception:
+                # This match is damaged, or the log refuses its events: for the operator to mend; the others go on.
+                _logger.exception("the clock of %s cannot be dealt with", expired.match)
+                self._troubled[expired.match] = asyncio.get_running_loop().time() + TROUBLED_SECONDS
 
     async def due(self, away: Sequence[str] = ()) -> list[Expired]:
-        """Return clocks that have run out, the oldest first; none of matches whose ids begin like one of ``away``."""
-        rows = await self._database.pool.fetch(_DUE, self._clock.now_ms(), DUE_MAX, list(away))
+        """Return clocks that have run out, the oldest first; none of matches whose ids begin like one of ``away``.
+
+        Nor of those that made trouble lately: they would stand in front of all others.
+        """
+        now = asyncio.get_running_loop().time()
+        self._troubled = {match: until for match, until in self._troubled.items() if until > now}
+        rows = await self._database.pool.fetch(
+            _DUE, self._clock.now_ms(), DUE_MAX, list(away), list(self._troubled)
+        )
         return [Expired(*row) for row in rows]

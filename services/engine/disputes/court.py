@@ -198,10 +198,15 @@ class Court:
         """Carry out rulings that whoever ruled could not: the bailiff. Runs until cancelled, in every process."""
         while True:
             try:
-                for dispute in await self._docket.voids_due():
-                    await self.find(dispute)
+                due = await self._docket.voids_due()
             except Exception as error:  # noqa: BLE001 - whatever is away comes back, and the work goes on
-                _logger.warning("rulings wait to be carried out: %r", error)
+                due = []
+                _logger.warning("rulings could not be looked for: %r", error)
+            for dispute in due:
+                try:
+                    await self.find(dispute)
+                except Exception as error:  # noqa: BLE001 - as above; one ruling's trouble is not the others'
+                    _logger.warning("the ruling on %s waits to be carried out: %r", dispute, error)
             await asyncio.sleep(BAILIFF_SECONDS)
 
     def _check_open(self, live: Live) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -34,6 +35,7 @@ LIVE_MATCHES_MAX: Final = 4096
 PAGE_EVENTS: Final = 1000
 
 _command_of: Final = attrgetter("command")
+_logger: Final = logging.getLogger(__name__)
 
 
 class Live(Struct):
@@ -78,6 +80,13 @@ class DamagedMatchError(Problem):
 
     def __init__(self, match: str) -> None:
         super().__init__("match-damaged", f"The log of {match} was changed since it was written.")
+
+
+class MissingEventsError(Problem):
+    """The log knows how far a match has come, and has no event of it: a part of its tables was taken out."""
+
+    def __init__(self, match: str) -> None:
+        super().__init__("unavailable", f"The events of {match} cannot be read; the operator has been told.")
 
 
 class LiveMatches:
@@ -216,7 +225,14 @@ class LiveMatches:
     async def _load(self, match: str) -> Live | None:
         page = await self._log.read_links(match, 0, PAGE_EVENTS)
         if not page:
-            return None
+            if await self._log.head_of(match) is None:
+                return None
+            page = await self._log.read_links(
+                match, 0, PAGE_EVENTS
+            )  # it may have begun between the two questions
+            if not page:
+                _logger.error("the log knows %s and has no event of it; run macao doctor", match)
+                raise MissingEventsError(match)
         first = page[0]
         seed = await self._commitments.seed_of(match)
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Final
 
 from litestar import Response
@@ -53,10 +55,26 @@ class Cause(Struct, frozen=True, omit_defaults=True):
 
 async def act(request: Request, table: str, order: Order | Plan, cause: Cause) -> Response[TableView]:
     """Carry out an order of the caller, and answer with the table."""
+    done = await carried_out(request, table, order, cause)
+    return await answer(request, done, (await request.caller()).player)
+
+
+async def carried_out(request: Request, table: str, order: Order | Plan, cause: Cause) -> Done:
+    """Carry out an order of the caller."""
     caller = await request.caller()
     command = await request.command()
-    done = await request.the(Desk).act(table, order, actor=caller.player, command=command, cause=cause)
-    return await answer(request, done, caller.player)
+    attempt = partial(request.the(Desk).act, table, order, actor=caller.player, command=command, cause=cause)
+    return await after_the_match(request, table, attempt)
+
+
+async def after_the_match(request: Request, table: str, attempt: Callable[[], Awaitable[Done]]) -> Done:
+    """Do something at a table. One that does not know of the end of its match yet is told of it first."""
+    try:
+        return await attempt()
+    except Problem as problem:
+        if problem.code != "match-running" or not await request.the(Keeper).hear(table):
+            raise
+    return await attempt()
 
 
 async def answer(

@@ -17,11 +17,12 @@ from services.lobby.http.answers import (
     act,
     answer,
     begin,
+    carried_out,
     checked_seed,
 )
 from services.lobby.tables.bots import Bots
 from services.lobby.tables.deciding import Refusal, decide
-from services.lobby.tables.desk import Desk, hash_of
+from services.lobby.tables.desk import hash_of
 from services.lobby.tables.orders import GiveSeed, Join, Leave, Order, PassHost, Remove, SeatBot
 from services.lobby.tables.table import Level, Table
 from services.lobby.tables.views import TableView
@@ -80,16 +81,10 @@ async def join_table(
     """Take a free seat. A body is needed, ``{}`` at least. The last seat of a quick-match table starts its match."""
     seed = await checked_seed(request, data.seed)
     code = None if data.invite_code is None else hash_of(data.invite_code)
-    caller = await request.caller()
-    done = await request.the(Desk).act(
-        table_id,
-        Join(data.seat, seed, code),
-        actor=caller.player,
-        command=await request.command(),
-        cause=Cause("join", seat=data.seat, seed=data.seed),
-    )
+    order = Join(data.seat, seed, code)
+    done = await carried_out(request, table_id, order, Cause("join", seat=data.seat, seed=data.seed))
     await begin(request, done)
-    return await answer(request, done, caller.player)
+    return await answer(request, done, (await request.caller()).player)
 
 
 @post(

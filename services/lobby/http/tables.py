@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as Base64Error
+from functools import partial
 from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
@@ -11,8 +10,15 @@ from litestar import Response, get, patch, post
 from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from services.contracts.ids import TABLE, is_id
-from services.lobby.http.answers import SEATS_MAX, WRITES, Cause, answer, headers_of
+from services.lobby.http.answers import (
+    SEATS_MAX,
+    WRITES,
+    Cause,
+    after_the_match,
+    answer,
+    carried_out,
+    headers_of,
+)
 from services.lobby.tables.board import Board
 from services.lobby.tables.bot_matches import BotMatches, has_bots
 from services.lobby.tables.clerk import Done
@@ -28,6 +34,7 @@ from services.runtime.web.authentication import needs
 from services.runtime.web.bodies import Body
 from services.runtime.web.conditions import etag
 from services.runtime.web.operations import MADE, VERSIONED, Conditional, Keyed
+from services.runtime.web.paging import Cursor, Id, cursor_of, key_of
 from services.runtime.web.problems import Problem
 from services.runtime.web.reading import PRIVATE, unchanged
 from services.runtime.web.reading import answer as read_answer
@@ -109,20 +116,18 @@ async def list_tables(
     request: Request,
     game: Annotated[str | None, QueryParameter(max_length=64, pattern=r"^[^\x00]*$")] = None,
     wanted_state: Annotated[Literal["open", "playing", "closed"], QueryParameter(name="state")] = "open",
-    cursor: Annotated[
-        str | None, QueryParameter(max_length=128, description="``next`` of the page before.")
-    ] = None,
+    cursor: Cursor = None,
     limit: Annotated[int, QueryParameter(ge=1, le=PAGE_MAX)] = 20,
 ) -> Response[TablePage]:
     """Return public tables, the newest first."""
-    before = _table_in(cursor)
+    before = None if cursor is None else key_of(cursor, tuple[Id])[0]
     if game is not None and "\0" in game:
         raise Problem("malformed-request", "No game has such a name.")  # and PostgreSQL cannot hold it
     board = request.the(Board)
     tables = await board.page(game=game, state=wanted_state, before=before, limit=limit + 1)
     caller = await request.caller()
     items = await request.the(TableViews).views(tables[:limit], caller.player)
-    page = TablePage(items, _cursor(items[-1].id) if len(tables) > limit else None)
+    page = TablePage(items, cursor_of((items[-1].id,)) if len(tables) > limit else None)
     return read_answer(request, page, PRIVATE)
 
 
@@ -169,13 +174,15 @@ async def change_table(
 ) -> Response[TableView]:
     """Change settings while no match is running. For the host. Matches by house rules or with a bot are not rated."""
     caller = await request.caller()
-    done = await request.the(Desk).change(
+    attempt = partial(
+        request.the(Desk).change,
         table_id,
         Wanted(_raw(data.options), data.seats, data.turn_seconds, data.visibility, data.rated),
         actor=caller.player,
         command=await request.command(),
         cause=Cause("change", wanted=data),
     )
+    done = await after_the_match(request, table_id, attempt)
     return await answer(request, done, caller.player)
 
 
@@ -222,9 +229,7 @@ async def start_table(request: Request, table_id: FromPath[str]) -> Response[Sta
         return Start()
 
     async with bot_matches.one_at_a_time(caller.player):
-        done = await request.the(Desk).act(
-            table_id, plan, actor=caller.player, command=await request.command(), cause=Cause("start")
-        )
+        done = await carried_out(request, table_id, plan, Cause("start"))
     await request.the(Keeper).begin(done.table)
     return Response(StartedMatch(done.table.match or ""), headers=headers_of(done))
 
@@ -257,19 +262,3 @@ async def stream_table(
 
 def _raw(options: dict[str, Any] | UnsetType) -> Raw | UnsetType:
     return UNSET if options is UNSET else Raw(_encode(options))
-
-
-def _cursor(table: str) -> str:
-    return urlsafe_b64encode(table.encode()).decode().rstrip("=")
-
-
-def _table_in(cursor: str | None) -> str | None:
-    if cursor is None:
-        return None
-    try:
-        table = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-    except (Base64Error, ValueError):
-        table = ""
-    if not is_id(TABLE, table):
-        raise Problem("malformed-request", "The cursor is not one that this list gave out.")
-    return table

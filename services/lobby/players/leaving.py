@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from services.lobby.tables.clerk import Clerk
+from services.lobby.tables.keeper import Keeper
 from services.lobby.tables.orders import Leave
 from services.lobby.tables.seated import tables_of
 from services.lobby.tables.streams import TableStreams
@@ -38,6 +39,7 @@ class Leaving:
         tokens: Tokens,
         players: Players,
         clerk: Clerk,
+        keeper: Keeper,
         streams: TableStreams,
         database: Database,
         clock: Clock,
@@ -45,6 +47,7 @@ class Leaving:
         self._tokens = tokens
         self._players = players
         self._clerk = clerk
+        self._keeper = keeper
         self._streams = streams
         self._database = database
         self._clock = clock
@@ -52,13 +55,18 @@ class Leaving:
     async def leave(self, caller: Caller) -> None:
         """Free the caller's seats and erase the caller.
 
+        Whether somebody still plays is asked of the match's own stream; a table that has not heard of the end yet is
+        told.
+
         Raises:
-            Problem: ``match-running`` for somebody who still plays; ``not-found``, if there is nobody to erase.
+            Problem: ``match-running`` for somebody who still plays; ``not-found``, if there is nobody to erase;
+                ``unavailable``, if a table cannot be told of the end just now.
         """
         tables = await tables_of(self._database.pool, self._streams, caller.player)
-        running = next((table for table in tables if table.state == "playing"), None)
-        if running is not None:
-            raise _playing(running.match)
+        playing = [table for table in tables if table.state == "playing"]
+        for table in playing:
+            if not await self._keeper.hear(table.id):
+                raise _playing(table.match)
         for table in tables:
             await self._stand_up(table, caller.player)
         async with self._tokens.revocations.transaction() as work:

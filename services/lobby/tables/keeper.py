@@ -109,6 +109,24 @@ class Keeper:
             if problem.code not in ("match-over", "table-closed"):
                 raise
 
+    async def hear(self, table: str) -> bool:
+        """See to it that a table knows of the end of its match, if the log has it; say whether it has.
+
+        The board, by which tables hear of it otherwise, is a moment behind.
+
+        Raises:
+            Problem: ``unavailable``, if there is no commitment to a next match to be had just now.
+        """
+        loaded = await self._streams.load(table)
+        if (
+            loaded is None
+            or loaded.table.match is None
+            or not await self._streams.is_over(loaded.table.match)
+        ):
+            return False
+        await self.finish(table)
+        return True
+
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """Work off what is outstanding, for as long as this is open."""

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from services.contracts.envelope import Event, Head, chain
 from services.contracts.events.catalogue import TableFact, draft, fact_of
-from services.contracts.events.match import PlayerEliminated
+from services.contracts.events.chance import SeedRevealed
+from services.contracts.events.match import MatchVoided, PlayerEliminated
 from services.contracts.events.table import TableOpened
 from services.contracts.ids import TABLE, is_id
 from services.lobby.tables.table import Table, evolve, opened
@@ -20,6 +21,7 @@ from services.runtime.log import Append, Appended, EventLog, Outcome
 from services.runtime.web.idempotency import Command
 
 LEFT: Final = str(PlayerEliminated.__struct_config__.tag)
+_ENDS: Final = frozenset(str(fact.__struct_config__.tag) for fact in (SeedRevealed, MatchVoided))
 PAGE_EVENTS: Final = 1_000
 REMEMBERED_MAX: Final = 4_096
 
@@ -78,6 +80,16 @@ class TableStreams:
             if event.version > after:
                 tables.append(loaded.table)
         return tables
+
+    async def is_over(self, match: str) -> bool:
+        """Say whether the log has the end of a match; the table hears of it a moment later.
+
+        The last event of a match shows its seed, or makes it void after all.
+        """
+        head = await self._log.head_of(match)
+        if head is None:
+            return False
+        return any(event.type in _ENDS for event in await self.events(match, head.version - 1))
 
     async def left_match(self, match: str) -> tuple[int, ...]:
         """Return the seats of those who left a match while it ran; time that ran out is no leaving."""

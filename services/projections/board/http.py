@@ -12,9 +12,9 @@ from services.projections.board.stream import BoardStream
 from services.projections.board.tables import Board
 from services.projections.board.view import TableOnBoard, tables_of
 from services.projections.caching import answer
-from services.projections.paging import PAGE_DEFAULT, Cursor, Id, Limit, cursor_of, key_of
 from services.projections.slugs import game_of
 from services.runtime.web.operations import Conditional
+from services.runtime.web.paging import PAGE_DEFAULT, Cursor, Id, Limit, cursor_of, key_of
 from services.runtime.web.request import Request
 from services.runtime.web.schema import OPTIONAL_TOKEN, refusals
 from services.runtime.web.streams import VERSION_MAX, EventStream, event_stream

@@ -16,8 +16,8 @@ from services.contracts.ids import PLAYER, is_id
 from services.projections.caching import PRIVATE, answer
 from services.projections.history.tables import Entry, Figures, History
 from services.projections.leaderboards.http import points
-from services.projections.paging import BIGINT_MAX, PAGE_DEFAULT, Cursor, Limit, Number, cursor_of, key_of
 from services.runtime.web.operations import Conditional
+from services.runtime.web.paging import BIGINT_MAX, PAGE_DEFAULT, Cursor, Limit, Number, cursor_of, key_of
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import OPTIONAL_TOKEN, refusals

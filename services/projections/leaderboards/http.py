@@ -21,10 +21,10 @@ from services.contracts.ids import PLAYER, is_id
 from services.projections.caching import answer
 from services.projections.leaderboards import ratings
 from services.projections.leaderboards.ranks import Players, Ranking, Ranks
-from services.projections.paging import PAGE_DEFAULT, Cursor, Id, Limit, Number, cursor_of, key_of
 from services.projections.slugs import game_of
 from services.runtime.platform import Platform
 from services.runtime.web.operations import Conditional
+from services.runtime.web.paging import PAGE_DEFAULT, Cursor, Id, Limit, Number, cursor_of, key_of
 from services.runtime.web.problems import Problem
 from services.runtime.web.request import Request
 from services.runtime.web.schema import refusals

@@ -26,14 +26,17 @@ from services.runtime.web.answering import Answering
 from services.runtime.web.arriving import WITH_BODY, in_time
 from services.runtime.web.bodies import SIZE_MAX
 from services.runtime.web.compression import Compressing
+from services.runtime.web.cors import Headers
 from services.runtime.web.direct import DIRECT, direct_handlers
-from services.runtime.web.edge import API, Edge
+from services.runtime.web.edge import IN_API, Edge, Seen
+from services.runtime.web.heads import as_get, method_of, without_body
 from services.runtime.web.logs import TOLD, tell
 from services.runtime.web.one_write import WHOLE, WRITE
 from services.runtime.web.problems import Problem, problem_of, response_of
+from services.runtime.web.protocol import UNFIT
 from services.runtime.web.queries import only_known
 from services.runtime.web.reference import documentation_of
-from services.runtime.web.request import ARRIVED_MS, COMMAND, PLATFORM, PROVIDED, Request
+from services.runtime.web.request import ARRIVED_MS, CODING, COMMAND, PLATFORM, PROVIDED, Request
 from services.runtime.web.schema import DOCUMENTATION, HandlersPlugin, document_bytes, openapi_config
 from services.runtime.web.streams import StreamHub
 from services.runtime.web.tracing import ID_CHARS_MAX, TRACE_ID, traced
@@ -45,6 +48,9 @@ _TOLD_IDS: Final = ("match_id", "table_id", "dispute_id")
 """What a path may name and the line in the log tells."""
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+"""What handlers are for; HEAD comes to those of GET (``heads.py``), and OPTIONS to none."""
+_READS: Final = ("GET", "HEAD")
+_COUNTED: Final = frozenset({*_METHODS, "HEAD"})
 _logger: Final = logging.getLogger("macao.web")
 
 
@@ -54,6 +60,8 @@ class App(Litestar):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, a WebSocket, or the lifespan."""
         if scope["type"] == "http":
+            if scope["method"] == "HEAD":
+                scope, send = as_get(scope), without_body(send)
             traces = self.state[PLATFORM].traces
             if traces is None:
                 await self._observed(scope, receive, send)
@@ -71,6 +79,8 @@ class App(Litestar):
         state: dict[str, Any] = scope.setdefault("state", {})
         state[ARRIVED_MS] = self.state[PLATFORM].clock.now_ms()
         state["request_id"] = seen.id
+        if seen.coding:
+            state[CODING] = seen.coding
         if seen.gzip and scope["method"] == "GET":
             send = Compressing(send)
             state.pop(WRITE, None)
@@ -85,14 +95,13 @@ class App(Litestar):
             await answer.whole(Response(None, headers={"Allow": allow}), HTTPStatus.NO_CONTENT)
             return
         try:
-            if scope["path"].startswith(API):
-                answer.limits = edge.count(scope, seen)
+            answer.limits = _admitted(edge, scope, seen)
         except Problem as problem:
             refusal = response_of(problem, instance=scope["path"], request_id=seen.id)
             await answer.whole(refusal, refusal.status_code or HTTPStatus.OK)
             return
         if scope["method"] in WITH_BODY and WHOLE not in state:
-            receive = in_time(receive)
+            receive = in_time(receive, state)
         try:
             for direct in self.state[DIRECT]:
                 parameter = direct.takes(scope, seen.host)
@@ -108,10 +117,12 @@ class App(Litestar):
             del error
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in _METHODS else "OTHER"  # type: ignore[typeddict-item]
+        method = method_of(scope)
+        if method not in _COUNTED:
+            method = "OTHER"
         route = scope.get("path_template") or "unmatched"
         self.state[PROVIDED][metrics.Metrics].answered(method, route, status, seconds)
-        level = logging.DEBUG if status < 400 and method == "GET" else logging.INFO  # noqa: PLR2004
+        level = logging.DEBUG if status < 400 and method in _READS else logging.INFO  # noqa: PLR2004
         if _logger.isEnabledFor(level):
             state: dict[str, Any] = scope["state"]
             told = {
@@ -202,13 +213,27 @@ def _database_check(platform: Platform) -> Check:
     return check
 
 
+def _admitted(edge: Edge, scope: Any, seen: Seen) -> Headers:
+    """Let a request in, and return the headers that tell what is left of its quota.
+
+    Raises:
+        Problem: what could not be read (``protocol.py``), ``rate-limited``.
+    """
+    if UNFIT in scope["state"]:
+        raise Problem(*scope["state"][UNFIT])
+    return edge.count(scope, seen) if scope["path"].startswith(IN_API) else []
+
+
 def _refuse(request: Any, error: Exception) -> Response[bytes]:
     """Turn whatever was raised into a problem."""
     scope = request.scope
     name = scope["state"]["request_id"]
     problem = problem_of(error, name)
     if isinstance(error, MethodNotAllowedException):
-        problem.headers = {"Allow": ", ".join(_offered(request.app, scope["path"]))}
+        offered = _offered(request.app, scope["path"])
+        problem.headers = {"Allow": ", ".join(offered)}
+        if not offered:
+            problem.detail = "Only a WebSocket can be opened here: GET with Upgrade: websocket."
     return response_of(problem, instance=scope["path"], request_id=name)
 
 
@@ -220,7 +245,7 @@ def _offered(app: Litestar, path: str) -> list[str]:
             app.asgi_router.handle_routing(path=path, method=method)
         except Exception:  # noqa: BLE001, S112 - routing says "not this one" by raising
             continue
-        offered.append(method)
+        offered += _READS if method == "GET" else (method,)
     return offered
 
 

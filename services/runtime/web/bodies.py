@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any, Final
 
@@ -13,6 +14,9 @@ from services.runtime.web.problems import Problem
 
 SIZE_MAX: Final = 64 * 1024
 """The most bytes that a request may have; no endpoint needs more."""
+
+JSON: Final = "application/json"
+UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 
 DIGITS_MAX: Final = 16
 """The most digits of a ``Content-Length`` that are read."""
@@ -81,15 +85,16 @@ async def whole(receive: Receive, announced: str | None) -> bytes:
 
 
 def decode(kind: Any, body: bytes, content_type: str) -> Any:
-    """Turn the bytes of a body into ``kind``: no coercion, no unknown fields.
+    """Turn the bytes of a body into ``kind``: no coercion, no unknown fields, no key twice in one object.
 
     Raises:
         Problem: ``unsupported-media-type`` or ``malformed-request``, with the place in ``params``.
     """
-    if content_type.partition(";")[0].strip().lower() != "application/json":
-        raise Problem("unsupported-media-type", f"The Content-Type is {content_type[:80] or 'missing'}.")
+    if content_type != JSON:
+        refuse_other_types(content_type)
     try:
-        return strictly(kind, body)
+        found = strictly(kind, body)
+        refuse_doubled(body)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         raise Problem(
@@ -102,6 +107,63 @@ def decode(kind: Any, body: bytes, content_type: str) -> Any:
         raise Problem("malformed-request", "The body is not UTF-8.") from None
     except RecursionError:
         raise Problem("malformed-request", "The body is nested too deeply.") from None
+    return found
+
+
+def refuse_other_types(content_type: str) -> None:
+    """Refuse what is not JSON in UTF-8.
+
+    Raises:
+        Problem: ``unsupported-media-type``.
+    """
+    kind, *parameters = (part.strip() for part in content_type.lower().split(";"))
+    if kind != JSON:
+        raise Problem("unsupported-media-type", f"The Content-Type is {content_type[:80] or 'missing'}.")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        charset = value.strip().strip('"')
+        if name.strip() == "charset" and charset not in UTF8_NAMES:
+            raise Problem(
+                "unsupported-media-type",
+                f"The body is said to be in {charset[:40]!r}: JSON is taken in UTF-8 alone.",
+            )
+
+
+def refuse_coding(coding: str) -> None:
+    """Refuse a body that is said to be compressed, or coded in another way.
+
+    Raises:
+        Problem: ``unsupported-media-type``.
+    """
+    raise Problem(
+        "unsupported-media-type",
+        f"The Content-Encoding of the body is {coding[:40]!r}: send it as it is, without that header.",
+    )
+
+
+def refuse_doubled(body: bytes) -> None:
+    """Refuse JSON in which an object has a key twice: readers differ in which of the two they take.
+
+    In nearly every body each string stands once, so no key can stand twice; that is seen without reading it again.
+
+    Raises:
+        Problem: ``malformed-request``.
+        UnicodeDecodeError: a part that was only skipped so far is not UTF-8.
+    """
+    strings = body.split(b'"')[1::2]
+    if b"\\" in body or len(set(strings)) != len(strings):
+        try:
+            json.loads(body.decode(), object_pairs_hook=_each_once, parse_int=str, parse_float=str)
+        except json.JSONDecodeError as error:
+            raise Problem("malformed-request", f"The body is not JSON: {error}") from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise Problem("malformed-request", f"The key {key[:64]!r} stands twice in one object.")
+        seen.add(key)
 
 
 def _why_not_json(body: bytes, error: msgspec.DecodeError) -> str:

@@ -18,7 +18,6 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 from litestar.types import Receive
 
-from services.runtime.web import bodies
 from services.runtime.web.answering import Answering
 from services.runtime.web.request import Request
 
@@ -74,7 +73,7 @@ class Direct:
         request = Request(scope, receive, answer)
         try:
             await self._check(request)
-            data = bodies.decode(self._body_type, await request.body(), request.header(b"content-type") or "")
+            data = await request.decoded(self._body_type)
             response = await self._call(request, parameter, data)
         except Exception as error:  # noqa: BLE001 - every one of them is a problem with a code
             response = self._refuse(request, error)

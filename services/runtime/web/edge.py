@@ -22,6 +22,8 @@ from services.runtime.web.limiting import rate_limited
 
 API: Final = "/v1/"
 """What is counted; health, metrics, keys and pages are not."""
+IN_API: Final = (API, "//")
+"""How the path of a request for it may begin: routing passes over slashes that are too many."""
 
 _BEARER: Final = b"bearer "
 _PROTECTION: Final[Headers] = [
@@ -44,6 +46,7 @@ class Seen:
     authorization: bytes | None = None
     forwarded: list[str] | None = None
     host: bytes | None = None
+    coding: str | None = None
 
 
 class Edge:
@@ -76,7 +79,7 @@ class Edge:
         seen = Seen("")
         for name, value in headers:
             if name == b"authorization":
-                seen.authorization = value
+                seen.authorization = seen.authorization or value  # as the check of it, which takes the first
             elif name == b"accept-encoding":
                 seen.gzip = accepts_gzip(value)
             elif name == b"origin":
@@ -89,6 +92,8 @@ class Edge:
                 seen.forwarded = [*(seen.forwarded or ()), value.decode("latin-1")]
             elif name == b"access-control-request-method":
                 seen.preflight = True
+            elif name == b"content-encoding" and value.lower() != b"identity":
+                seen.coding = value.decode("latin-1")
         if not seen.id:
             seen.id = f"{self._run}-{next(self._numbers)}"
         return seen

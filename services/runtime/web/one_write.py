@@ -82,12 +82,17 @@ class OneWriteProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End a connection."""
         super().connection_lost(exc)
-        cycle = cast("RequestResponseCycle | None", self.cycle)
-        if cycle is not None:
+        last = self.last
+        if last is not None:
             # The request has us in its state, and we have it: a ring, which would wait for the garbage collector.
-            state = cast("Any", cycle.scope)["state"]
+            state = cast("Any", last.scope)["state"]
             state.pop(PUSH, None)
             state.pop(WRITE, None)
+
+    @property
+    def last(self) -> RequestResponseCycle | None:
+        """The last request whose head was whole; uvicorn's types know nothing of the time before the first."""
+        return self.cycle
 
     def on_response_complete(self) -> None:
         """Take the end of an answer."""

@@ -13,7 +13,7 @@ from litestar.exceptions import HTTPException
 from msgspec import Meta, Raw, Struct
 
 from services.contracts.problems import PROBLEMS
-from services.runtime.log.errors import LogUnavailableError
+from services.runtime.log.errors import AppendError, LogUnavailableError
 from services.runtime.web.logs import TOLD
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -105,6 +105,11 @@ _AWAY: Final = (
 )
 """What it looks like when PostgreSQL or Redis is away, starting or stopping: a matter of trying again."""
 
+_REFUSED_BY_LOG: Final = (
+    "The log does not take this. Nothing was done, and nothing that was done before is lost;"
+    " the operator has been told."
+)
+
 
 def response_of(problem: Problem, *, instance: str, request_id: str) -> Response[bytes]:
     """Return the response for a problem."""
@@ -152,6 +157,14 @@ def problem_of(error: Exception, request_id: str) -> Problem:
             "a value reached the database unbounded", exc_info=error, extra={TOLD: {"request_id": request_id}}
         )
         return Problem("malformed-request", "A value is outside of what can be stored.")
+    if isinstance(error, AppendError):
+        # Mostly a partition that was taken out, or rights and triggers that somebody changed: for the operator to
+        # mend (docs/operations.md#errorsanswered). The client's command is as good as before.
+        _logger.error(
+            "the log refuses to store what a request decided; run macao doctor",
+            exc_info=error, extra={TOLD: {"request_id": request_id}},
+        )  # fmt: skip
+        return Problem("unavailable", _REFUSED_BY_LOG)
     if isinstance(error, _AWAY) or _BY_STATUS.get(getattr(error, "status_code", 0)) == "unavailable":
         _logger.warning(
             "something this request needs is away", exc_info=error, extra={TOLD: {"request_id": request_id}}

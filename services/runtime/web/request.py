@@ -22,6 +22,8 @@ PROVIDED = "provided"
 COMMAND = "command"
 """Where the id of its command is kept in the state of a request, for the line in the log."""
 ARRIVED_MS = "arrived_ms"
+CODING = "coding"
+"""Where the state of a request has its ``Content-Encoding``, if it has one."""
 
 
 class Request(litestar.Request[Any, Any, State]):
@@ -120,7 +122,15 @@ class Request(litestar.Request[Any, Any, State]):
         """
         if self._decoded is None:
             field = self.route_handler.parsed_fn_signature.parameters["data"]
-            self._decoded = bodies.decode(
-                field.annotation, await self.body(), self.header(b"content-type") or ""
-            )
+            self._decoded = await self.decoded(field.annotation)
         return self._decoded
+
+    async def decoded(self, kind: Any) -> Any:
+        """Return the body as a type; see ``bodies.decode``.
+
+        Raises:
+            Problem: ``unsupported-media-type``, ``malformed-request``, and those of ``body``.
+        """
+        if CODING in self.scope["state"]:
+            bodies.refuse_coding(self.scope["state"][CODING])
+        return bodies.decode(kind, await self.body(), self.header(b"content-type") or "")

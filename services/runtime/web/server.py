@@ -15,7 +15,7 @@ import uvicorn
 
 from services.runtime.settings import Settings
 from services.runtime.web.app import App
-from services.runtime.web.one_write import OneWriteProtocol
+from services.runtime.web.protocol import Protocol
 from services.runtime.web.request import PLATFORM
 from services.runtime.web.socket_protocol import SocketProtocol
 from services.runtime.web.sockets import MESSAGE_BYTES_MAX
@@ -25,6 +25,7 @@ COLLECT_EVERY: Final = (50_000, 20, 50)
 """Thresholds of the garbage collector. Requests leave next to no cycles behind, and each collection walks through
 everything that lives, all matches in memory among it."""
 BACKLOG: Final = 2048
+PORT_MAX: Final = 65_535
 
 
 class ListenError(Exception):
@@ -35,8 +36,10 @@ def listen(host: str, port: int) -> socket.socket:
     """Bind the address before anything is started, so that a taken port costs nobody a wait.
 
     Raises:
-        ListenError: the port is taken, or the address is not this machine's.
+        ListenError: the port is none, or is taken, or the address is not this machine's.
     """
+    if not 0 <= port <= PORT_MAX:
+        raise ListenError(f"{port} is no port: choose one between 1 and {PORT_MAX} with --port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -108,7 +111,7 @@ def server_of(app: App, settings: Settings) -> Server:
         host=settings.host,
         port=settings.port,
         loop="uvloop",
-        http=OneWriteProtocol,
+        http=Protocol,
         ws=SocketProtocol,
         ws_max_size=MESSAGE_BYTES_MAX,
         ws_per_message_deflate=False,

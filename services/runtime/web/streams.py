@@ -34,6 +34,7 @@ from services.runtime.platform import Platform
 from services.runtime.tasks import end
 from services.runtime.web.channel import Channel, Follower, Form, Push
 from services.runtime.web.frames import Frame, event_of
+from services.runtime.web.heads import HEAD_ONLY
 from services.runtime.web.limiting import address_of
 from services.runtime.web.metrics import Metrics
 from services.runtime.web.one_write import PUSH
@@ -356,11 +357,12 @@ class _Sender:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Be the ASGI app of the response."""
-        push: Push | None = scope["state"].get(PUSH)
         headers = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        with self._hub.opened(self._counted):
-            await self._send_until_end(receive, send, push)
+        push: Push | None = scope["state"].get(PUSH)
+        if HEAD_ONLY not in scope["state"]:
+            with self._hub.opened(self._counted):
+                await self._send_until_end(receive, send, push)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_until_end(self, receive: Receive, send: Send, push: Push | None) -> None:

@@ -9,6 +9,7 @@ from litestar.types import Message, Receive, Send
 from opentelemetry.trace import StatusCode
 
 from services.runtime.traces import TRACEPARENT, Traces
+from services.runtime.web.heads import method_of
 
 TRACE_ID: Final = "trace_id"
 """Where the id of its trace is kept in the state of a request, for the line in the log."""
@@ -30,7 +31,9 @@ async def traced(
 ) -> None:
     """Answer a request under a span; it goes by the template of the path, and names the ids in it."""
     given = next((value.decode("latin-1") for name, value in scope["headers"] if name == _HEADER), None)
-    method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+    method = method_of(scope)
+    if method not in _METHODS:
+        method = "OTHER"
     with traces.answering(method, given, {"http.request.method": method}) as span:
         state: dict[str, Any] = scope.setdefault("state", {})
         state[TRACE_ID] = format(span.get_span_context().trace_id, "032x")
