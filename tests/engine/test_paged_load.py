@@ -61,6 +61,9 @@ class Changed:
     def __init__(self, links: list[Link]) -> None:
         self._links = links
 
+    async def head_of(self, _stream: str) -> None:
+        return None
+
     async def read_links(self, _stream: str, after: int = 0, limit: int = 1_000) -> list[Link]:
         return [link for link in self._links if link.version > after][:limit]
 
