@@ -319,6 +319,7 @@ async def test_every_process_notices_that_a_log_lost_its_tail_and_that_it_is_men
         assert [{name for name, lost in one.items() if lost} for one in said] == [{"north"}] * 3
         await mend(Sites(three, {}), "north")
         await all_say("north", lost=False)
+        await taken_in(log)  # mending takes all logs in anew, from where one had lost its tail
         # A server that came back with nothing: the others are read on, and it is told of as well.
         await owner.execute("DROP SCHEMA macao_tree_south, macao_log_south CASCADE")
         await all_say("south", lost=True)
