@@ -151,6 +151,11 @@ async def test_refusals_come_as_problems_and_the_connection_stays(table):
             assert (problem["key"], problem["problem"]["code"]) == (f"c{number}", code)
         await player.connection.send("{")
         assert (await player.next("problem"))["data"]["key"] is None
+        await player.connection.send(
+            '{"type":"move","key":"k","version":1,"version":2,"move":{"type":"roll"}}'
+        )
+        problem = (await player.next("problem"))["data"]["problem"]
+        assert (problem["code"], "'version' stands twice" in problem["detail"]) == ("malformed-request", True)
         await player.send(type="move", key="no spaces please", version=1, move={"type": "roll"})
         assert (await player.next("problem"))["data"]["problem"]["code"] == "idempotency-key-malformed"
 

@@ -22,6 +22,7 @@ from msgspec import Struct
 from services.runtime.platform import Platform
 from services.runtime.tokens.caller import ANONYMOUS, Caller
 from services.runtime.web.authentication import identify
+from services.runtime.web.bodies import refuse_doubled
 from services.runtime.web.channel import Push
 from services.runtime.web.frames import Frame, message_of, text_frame
 from services.runtime.web.limiting import rate_limited
@@ -279,9 +280,11 @@ def decoded(kind: type[T], message: bytes) -> T:
         Problem: ``malformed-request``.
     """
     try:
-        return msgspec.json.decode(message, type=kind)
+        found = msgspec.json.decode(message, type=kind)
+        refuse_doubled(message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Problem("malformed-request", f"This message cannot be read: {error}") from None
+    return found
 
 
 def key_in(message: bytes) -> str | None:
