@@ -1,5 +1,6 @@
 """What a process remembers of a match is forgotten when another server answers that does not have all of it."""
 
+import asyncio
 from typing import Any
 
 from tests.engine.conftest import Engine
@@ -24,13 +25,17 @@ async def forget_since(database: str, match: str, version: int, head: str) -> No
         )
 
 
-async def cut_off(database: str) -> None:
-    """Break every connection to the database."""
+async def cut_off(engine: Engine, database: str, match: str) -> None:
+    """Break every connection to the database, and wait until the service has noticed: until then it is unavailable."""
     async with operator(database) as owner:
         await owner.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+    async with asyncio.timeout(10):
+        while (answer := await engine.as_(None, "GET", f"/v1/matches/{match}")).status_code == 503:
+            await asyncio.sleep(0.05)
+    assert answer.status_code == 200
 
 
 async def further_than_the_log(engine: Engine, database: str, match: str) -> tuple[dict[str, Any], int]:
@@ -53,10 +58,9 @@ async def plays_on(engine: Engine, match: str) -> None:
 async def test_after_a_reconnection_a_match_is_what_the_new_server_has(engine: Engine, database: str) -> None:
     match, other = await engine.start(), await engine.start()
     then, _ = await further_than_the_log(engine, database, match)
-    await cut_off(database)
-    assert (
-        await engine.move(other, "p_0", {"type": "roll"})
-    ).status_code == 200  # somebody finds the new server
+    await cut_off(engine, database, other)
+    # Somebody finds the new server.
+    assert (await engine.move(other, "p_0", {"type": "roll"})).status_code == 200
     view = await engine.view(match)
     assert (view["version"], view["view"]) == (then["version"], then["view"])
     await plays_on(engine, match)
