@@ -26,6 +26,8 @@ CHART_INCHES: Final = 1.1
 WIDTH_INCHES: Final = 9.0
 TITLE_CHARACTERS: Final = 130
 WHOLE_FROM: Final = 1_000
+_PAIR: Final = re.compile(rb"\[\s+([-+.e\d]+),\s+([-+.e\d]+)\s+\]")
+"""A point of a line takes four lines of JSON where one will do."""
 
 
 class Bar(Struct, frozen=True):
@@ -89,7 +91,7 @@ def keep(name: str, machine: str, charts: list[Chart], graphs: list[Graph] | Non
     )  # fmt: skip
     stem.parent.mkdir(parents=True, exist_ok=True)
     encoded = msgspec.json.format(msgspec.json.encode(result), indent=1)
-    stem.with_suffix(".json").write_bytes(encoded + b"\n")
+    stem.with_suffix(".json").write_bytes(_PAIR.sub(rb"[\1, \2]", encoded) + b"\n")
     try:
         draw(result, stem.with_suffix(".svg"))
     except ImportError as error:

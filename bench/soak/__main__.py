@@ -98,9 +98,9 @@ async def _note_for_ever(ready: Servers, service: Process, notes: list[Note], ta
         tree = [process, *process.children(recursive=True)]
         notes.append(
             Note(
-                minutes=(time.monotonic() - begun) / 60,
-                service_mb=sum(map(_resident_mb, tree)),
-                postgres_mb=_postgres_mb(ready.postgres_pid),
+                minutes=round((time.monotonic() - begun) / 60, 2),
+                service_mb=round(sum(map(_resident_mb, tree)), 1),
+                postgres_mb=round(_postgres_mb(ready.postgres_pid), 1),
                 descriptors=process.num_fds(),
                 connections=await connection.fetchval(
                     "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'macao%'"

@@ -202,10 +202,8 @@ class LiveMatches:
             case Appended() if after is not None and live.head is decided_at:
                 live.match, live.head, live.last_at_ms = after, events[-1].head, at_ms
                 _set_clock(live, move, facts, at_ms)
-                self._told(stream, Advance(after, events, encoded or EventBytes()))
             case Appended():  # a reader may have brought the match forward meanwhile
                 self._fold(live, events, facts)
-                self._told(stream, Advance(live.match, events, encoded or EventBytes()))
             case Conflict(head=head) if head.version < live.head.version or (
                 head.version == live.head.version and head.hash != live.head.hash
             ):
@@ -215,6 +213,8 @@ class LiveMatches:
                 await self.catch_up(live)
             case _:
                 pass
+        if isinstance(outcome, Appended):
+            self._told(stream, Advance(live.match, events, encoded or EventBytes()))
         return outcome
 
     def draft(self, match: Match, fact: Fact) -> Draft:
@@ -227,9 +227,8 @@ class LiveMatches:
         if not page:
             if await self._log.head_of(match) is None:
                 return None
-            page = await self._log.read_links(
-                match, 0, PAGE_EVENTS
-            )  # it may have begun between the two questions
+            # It may have begun between the two questions.
+            page = await self._log.read_links(match, 0, PAGE_EVENTS)
             if not page:
                 _logger.error("the log knows %s and has no event of it; run macao doctor", match)
                 raise MissingEventsError(match)
@@ -257,14 +256,12 @@ class LiveMatches:
                 for _, command in groupby(events, _command_of):
                     of_command = list(command)
                     self._fold(live, of_command, [fact_of(event) for event in of_command])
-            except (
-                Exception
-            ) as error:  # rules are made for what happened; what did not may break them anywhere
+            except Exception as error:
+                # Rules are made for what happened; what did not may break them anywhere.
                 raise DamagedMatchError(stream) from error
             if events and live.head.version < events[-1].version:
-                raise DamagedMatchError(
-                    stream
-                )  # a version is missing: what comes behind it stands on nothing
+                # A version is missing: what comes behind it stands on nothing.
+                raise DamagedMatchError(stream)
             if not more:
                 return
             after = unfinished[-1].version if unfinished else live.head.version

@@ -108,10 +108,12 @@ def advance(match: Match, seat: int, move: Move, keys: MatchKeys) -> tuple[tuple
         return advanced
     told, game = advanced
     facts = _with_common_facts(match, told, game, keys)
-    after = match
+    after, ops = match, match.ops
     for fact in facts:
-        after = _beside_the_game(after, fact)
-    return facts, replace(after, game=game)
+        if type(fact) in COMMON_FACTS:
+            after = _with_common_fact(after, fact)
+        ops = _draws_after(ops, fact)
+    return facts, replace(after, game=game, ops=ops)
 
 
 def void(match: Match, reason: str, keys: MatchKeys) -> tuple[Fact, ...]:
@@ -128,40 +130,37 @@ def void(match: Match, reason: str, keys: MatchKeys) -> tuple[Fact, ...]:
 
 def evolve(match: Match, fact: Fact) -> Match:
     """Return the match after a fact."""
-    if type(fact) in COMMON_FACTS:
-        return _beside_the_game(match, fact)
-    game = match.rules.evolve(match.game, fact)
-    draw = getattr(fact, "draw", None)
-    return replace(match, game=game) if draw is None else replace(match, game=game, ops=draw.op + 1)
+    return evolve_all(match, (fact,))
 
 
 def evolve_all(match: Match, facts: Iterable[Fact]) -> Match:
-    """Return the match after several facts: what `evolve` makes of them one after another, in less time.
+    """Return the match after several facts.
 
-    Between them only the game's state is carried on; a match is made of it once, at the end.
+    Between them only the game's state and the count of draws are carried on; a match is made of them once, at the end.
     """
     evolve_game, game, ops = match.rules.evolve, match.game, match.ops
     for fact in facts:
         if type(fact) in COMMON_FACTS:
-            match = _beside_the_game(match, fact)
-            if type(fact) is ChanceCommitted:
-                ops = match.ops
-            continue
-        game = evolve_game(game, fact)
-        draw = getattr(fact, "draw", None)
-        if draw is not None:
-            ops = draw.op + 1
+            match = _with_common_fact(match, fact)
+        else:
+            game = evolve_game(game, fact)
+        ops = _draws_after(ops, fact)
     return replace(match, game=game, ops=ops)
 
 
-def _beside_the_game(match: Match, fact: Fact) -> Match:
-    """Take over what a fact changes in every match alike."""
-    if type(fact) not in COMMON_FACTS:
-        draw = getattr(fact, "draw", None)
-        return match if draw is None else replace(match, ops=draw.op + 1)
+def _draws_after(ops: int, fact: Fact) -> int:
+    """Count what was drawn under the chance of the round, which begins with its commitment."""
+    if type(fact) is ChanceCommitted:
+        return 0
+    draw = getattr(fact, "draw", None)
+    return ops if draw is None else draw.op + 1
+
+
+def _with_common_fact(match: Match, fact: Fact) -> Match:
+    """Take over what a fact of every game changes; what was drawn is counted apart."""
     match fact:
         case ChanceCommitted():
-            return replace(match, round=fact.round, ops=0)
+            return replace(match, round=fact.round)
         case ChanceRevealed():
             return replace(match, round=NO_ROUND)
         case MatchEnded():

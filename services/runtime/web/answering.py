@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from litestar import Response
@@ -43,8 +44,11 @@ class Answering:
             message["headers"] = self._begin(message["status"], list(message["headers"]))
         await self._send(message)
 
-    async def whole(self, response: Response[Any], status: int, more: Headers | None = None) -> None:
-        """Send an answer whose body is bytes, as it stands."""
+    async def whole(
+        self, response: Response[Any], status: int = HTTPStatus.OK, more: Headers | None = None
+    ) -> None:
+        """Send an answer whose body is bytes, as it stands; ``status`` is for one that names none."""
+        status = response.status_code or status
         body: bytes = response.content or b""
         headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
         if body:

@@ -87,18 +87,17 @@ class App(Litestar):
         answer = Answering(scope, send, edge, seen, self._count)
         preflight = edge.preflight(seen) if scope["method"] == "OPTIONS" else None
         if preflight is not None:
-            await answer.whole(Response(None), HTTPStatus.NO_CONTENT, preflight)
+            await answer.whole(Response(None, status_code=HTTPStatus.NO_CONTENT), more=preflight)
             return
         offered = _offered(self, scope["path"]) if scope["method"] == "OPTIONS" else []
         if offered:
-            allow = ", ".join([*offered, "OPTIONS"])
-            await answer.whole(Response(None, headers={"Allow": allow}), HTTPStatus.NO_CONTENT)
+            allow = {"Allow": ", ".join([*offered, "OPTIONS"])}
+            await answer.whole(Response(None, status_code=HTTPStatus.NO_CONTENT, headers=allow))
             return
         try:
             answer.limits = _admitted(edge, scope, seen)
         except Problem as problem:
-            refusal = response_of(problem, instance=scope["path"], request_id=seen.id)
-            await answer.whole(refusal, refusal.status_code or HTTPStatus.OK)
+            await answer.whole(response_of(problem, instance=scope["path"], request_id=seen.id))
             return
         if scope["method"] in WITH_BODY and WHOLE not in state:
             receive = in_time(receive, state)

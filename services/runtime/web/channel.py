@@ -118,9 +118,8 @@ class Channel:
         """Read no more."""
         if self._task is not None:
             self._task.cancel()
-            self._task = (
-                None  # its error has us in its traceback: a ring, which only the garbage collector would find
-            )
+            # Its error has us in its traceback: a ring, which only the garbage collector would find.
+            self._task = None
 
     def take(self, frames: Sequence[Frame]) -> bool:
         """Take what was just committed, to be handed on soon; say whether it joins on to what was read before."""

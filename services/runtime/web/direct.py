@@ -77,7 +77,7 @@ class Direct:
             response = await self._call(request, parameter, data)
         except Exception as error:  # noqa: BLE001 - every one of them is a problem with a code
             response = self._refuse(request, error)
-        await answer.whole(response, response.status_code or self._handler.status_code)
+        await answer.whole(response, self._handler.status_code)
 
 
 def direct_handlers(app: Litestar) -> list[Direct]:

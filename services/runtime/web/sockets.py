@@ -224,8 +224,7 @@ class Conversation:
         return message
 
     async def _send_frame(self, one: Frame) -> None:
-        if not self._pushed(one.as_message()):
-            await self._send_slowly(message_of(one.event, one.version, one.data))
+        await self._send(one.event, one.version, one.data)
 
     async def _send_problem(self, problem: Problem, key: str | None) -> None:
         document = document_of_problem(problem, instance=self._socket.url.path, request_id=self._id)
