@@ -155,3 +155,21 @@ async def test_the_head_of_a_stream_is_answered_at_once_and_leaves_no_stream_ope
         assert (await client.head("/v1/follow/t_nobody")).status_code == 404
         assert (await client.get("/v1/things")).status_code == 200
     assert site.app.state[PROVIDED][streams.StreamHub].open == 0
+
+
+async def test_a_stream_with_a_request_behind_it_ends_when_the_client_goes(site, caplog):
+    await write(site.platform.log, "t_behind", 1)
+    metrics = site.app.state[PROVIDED][Metrics]
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    ask = b"GET /v1/%b HTTP/1.1\r\nHost: x\r\n\r\n"
+    writer.write(ask % b"follow/t_behind" + ask % b"things" + ask % b"things")
+    async with asyncio.timeout(5):
+        assert b"event: snapshot" in await reader.readuntil(b"event: snapshot")
+        open_before = metrics.streams._value.get()
+        writer.transport.abort()
+        while metrics.streams._value.get() >= open_before:
+            await asyncio.sleep(0.02)
+    await write(site.platform.log, "t_behind", 1)
+    assert [
+        record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")
+    ] == []

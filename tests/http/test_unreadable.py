@@ -177,6 +177,24 @@ async def test_another_protocol_is_not_changed_to(site):
     assert (refused["code"], "Upgrade" in refused["detail"]) == ("malformed-request", True)
 
 
+@pytest.mark.parametrize(
+    "key", [b"", b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"]
+)
+async def test_a_body_that_would_open_a_websocket_is_refused_at_once(site, key):
+    wish = b"Connection: Upgrade\r\nUpgrade: websocket\r\n" + key
+    refused = problem_in(await asked(site, POST + wish + b'Content-Length: 11\r\n\r\n{"seat": 1}'))
+    assert (refused["code"], "Upgrade" in refused["detail"]) == ("malformed-request", True)
+
+
+async def test_garbage_between_requests_leaves_no_error_behind(site, caplog):
+    one = POST + b'Content-Length: 11\r\n\r\n{"seat": 1}'
+    for sent in (one + b"FOO / HTTP/1.1\r\n\r\n" + one, one + one + b"FOO / HTTP/1.1\r\n\r\n" + one):
+        answer = await asked(site, sent)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+    await asyncio.sleep(0.1)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 async def test_a_large_head_is_refused_however_it_comes(site):
     problem = problem_in(await asked(site, b"GET /v1/things HTTP/1.1\r\n" + b"X: y\r\n" * 12_000 + b"\r\n"))
     assert (problem["status"], problem["code"]) == (431, "head-too-large")

@@ -67,6 +67,11 @@ class OneWriteProtocol(HttpToolsProtocol):
     ``send``.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Be a connection of a server; see uvicorn."""
+        super().__init__(*args, **kwargs)
+        self._in_work: RequestResponseCycle | None = None
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin a connection."""
         super().connection_made(cast("Any", JoiningTransport(cast("asyncio.Transport", transport))))
@@ -80,14 +85,25 @@ class OneWriteProtocol(HttpToolsProtocol):
         state[WRITE] = self.answer
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a connection."""
+        """End a connection, and tell every request of it; uvicorn tells the one that came last alone."""
         super().connection_lost(exc)
-        last = self.last
-        if last is not None:
+        waiting = [cycle for cycle, _ in self.pipeline]
+        for cycle in (self.last, self._in_work, *waiting):
+            if cycle is None:
+                continue
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
             # The request has us in its state, and we have it: a ring, which would wait for the garbage collector.
-            state = cast("Any", last.scope)["state"]
+            state = cast("Any", cycle.scope)["state"]
             state.pop(PUSH, None)
             state.pop(WRITE, None)
+        self._in_work = None
+        self.pipeline.clear()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._in_work = cycle
+        super()._start_asgi_task(cycle, app)
 
     @property
     def last(self) -> RequestResponseCycle | None:

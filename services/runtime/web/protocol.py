@@ -87,6 +87,10 @@ class Protocol(OneWriteProtocol):
         else:
             self._refuse("malformed-request", f"This is not HTTP/1.1: {str(error or msg)[:200]}")
 
+    def _should_upgrade(self) -> bool:
+        """Say whether a WebSocket is opened: by GET alone; uvicorn would wait for ever behind the body of another."""
+        return self.scope["method"] == "GET" and super()._should_upgrade()
+
     def _unsupported_upgrade_warning(self) -> None:
         """Answer in HTTP/1.1 who asks for another protocol than WebSocket, and hear no more, as the parser does not."""
         self._deaf = True
